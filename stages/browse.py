@@ -1,6 +1,6 @@
 """`python -m stages.browse DATASET`: the item pages of a dataset -> reports/items/DATASET.
 
-A page first loads `index`, which is small whatever the size of the dataset, then only what the reader looks
+A page first loads `index`, which is small even for large datasets, then only the parts that the reader looks
 at:
 
 index      numbers of items and prompts, models, variations, and items per file
@@ -12,7 +12,7 @@ ids        a hash of each item's id, in their order
 sheet-*    thumbnails
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -35,13 +35,14 @@ from vouch.params.start import run_stage
 from vouch.pipeline.files import replacing_folder
 from vouch.pipeline.run import Run
 from vouch.tables.asked import ImageStore, images_path, items_path, prompts_path
+from vouch.tables.results import BLIND, blind_path, solved_blind
 
 REPORTS = Path("reports/items")
 SUFFIX = ".letters.parquet"
 
 
 def models_of(inputs: Sequence[Path], dataset: str) -> list[str]:
-    """The models that were asked this dataset, by name."""
+    """The models that were asked this dataset, sorted by name."""
     names = (path.name.removesuffix(SUFFIX) for path in inputs if path.parent.name == dataset)
     return sorted(name for name in names if "." not in name)
 
@@ -58,11 +59,18 @@ def write_images(folder: Path, dataset: str, config: BrowseConfig) -> Sheets | N
 
 
 def write_pages(
-    folder: Path, dataset: str, questions: ItemTable, size: int, count: int, sheets: Sheets | None
+    folder: Path,
+    dataset: str,
+    questions: ItemTable,
+    size: int,
+    count: int,
+    sheets: Sheets | None,
+    solved: Collection[str],
 ) -> None:
-    """Joins items, prompts and the parts of `count` models, page after page."""
+    """Joins items, prompts and the parts of `count` models, one page at a time. solved: the items solved
+    blind."""
     tiles = sheets.tiles if sheets else {}
-    joined = item_pages(items_path(dataset), prompts_path(dataset), questions, size, tiles)
+    joined = item_pages(items_path(dataset), prompts_path(dataset), questions, size, tiles, solved)
     with ExitStack() as stack:
         paths = [folder / f"{number}.part" for number in range(count)]
         parts = [stack.enter_context(path.open(encoding="utf-8")) for path in paths]
@@ -78,15 +86,15 @@ def write_pages(
 def write(dataset: str, config: BrowseConfig, inputs: Sequence[Path], run: Run | None = None) -> None:
     """Writes reports/items/DATASET in the working directory."""
     questions = read_questions(items_path(dataset), prompts_path(dataset))
-    models = models_of(inputs, dataset)
+    models, solved = models_of(inputs, dataset), solved_blind(BLIND.read(blind_path(dataset)))
     with replacing_folder(REPORTS / dataset) as folder:
         sheets = write_images(folder, dataset, config)
         size = items_a_page(questions, len(models))
         correct, leads = write_models(folder, dataset, models, questions, size)
-        write_pages(folder, dataset, questions, size, len(models), sheets)
+        write_pages(folder, dataset, questions, size, len(models), sheets, solved)
         for number, rows in enumerate(briefs(items_path(dataset), sheets.tiles if sheets else {})):
             write_script(folder, dataset, f"rows-{number:03d}", script_text(rows))
-        columns, ids = of_items(items_path(dataset))
+        columns, ids = of_items(items_path(dataset), solved)
         write_script(folder, dataset, "columns", script_text(columns | correct))
         write_script(folder, dataset, "ids", script_text(ids))
         index = {

@@ -1,4 +1,4 @@
-"""embed: vectors of an encoder, for what is compared by similarity.
+"""embed: vectors of an encoder, for all comparisons by similarity.
 
 `python -m stages.embed DATASET`: images and questions of a dataset
 Inputs   data/items/DATASET.parquet, data/images/DATASET.parquet, the encoder (a file, or the pin of a model)
@@ -8,7 +8,7 @@ Outputs  data/embeddings/DATASET.images.parquet, data/embeddings/DATASET.questio
 Inputs   data/responses, data/prompts, the text encoder
 Output   data/text_similarity.parquet
 
-Schema-only where the encoder has nothing to say. Two stages, so that a new model embeds no image again.
+Without an encoder, the tables have no rows. There are two stages, so that a new model embeds no image again.
 """
 
 from pathlib import Path

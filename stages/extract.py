@@ -1,6 +1,6 @@
 """extract: `python -m stages.extract MODEL DATASET` asks one model every prompt of one dataset.
 
-Inputs   data/models/MODEL.json and the model that it pins (or the answers that others released of it),
+Inputs   data/models/MODEL.json and the model that it pins (or its released answers),
          data/prompts/DATASET.parquet, data/images/DATASET.parquet, data/items/DATASET.parquet
 Outputs  data/responses/DATASET/MODEL.{letters,likelihood,text}.parquet, in the order of the prompts
 """
@@ -13,7 +13,7 @@ from vouch.tables.answered import pin_path, read_pin
 
 
 def main(run: Run) -> None:
-    """Answers and writes."""
+    """Asks the model and writes its answers."""
     model, name = run.keys
     pin = read_pin(pin_path(model))
     if pin.source.kind == "released":

@@ -3,9 +3,9 @@
 Inputs   data/responses/DATASET; prompts and items, without the columns that say which option is correct; the
          judge's pin; with `score.judge.open` also the references of open questions
 Output   data/judged/DATASET.parquet: a row for each distinct answer, in the order of their digests;
-         schema-only where no judge is named
+         without rows if no judge is named
 
-Replies are remembered by what was asked, so nothing is asked twice.
+Replies are remembered by their prompts, so nothing is asked twice.
 """
 
 from collections import Counter, defaultdict
@@ -18,7 +18,7 @@ _LONGEST_REPLY = 120
 
 
 def main(run: Run) -> None:
-    """Asks the judge and writes its verdicts; loads nothing where no judge is named."""
+    """Asks the judge and writes its verdicts; loads no model if no judge is named."""
     (dataset,) = run.keys
     if run.params["score"].get("judge", {}).get("model") is None:
         JUDGED.write(judged_path(dataset), [])

@@ -1,4 +1,4 @@
-"""pin: `python -m stages.pin MODEL` says which model exactly a name of params.yaml stands for.
+"""pin: `python -m stages.pin MODEL` records exactly which model a name of params.yaml means.
 
 Inputs   its source: a folder of weights, a folder of released answers, or its entry of models.lock
 Output   data/models/MODEL.json
@@ -16,7 +16,7 @@ from vouch.tables.answered import pin_path, write_pin
 def main(run: Run) -> None:
     """Resolves the source, checks its files and writes the pin."""
     (name,) = run.keys
-    (sources,) = run.params.values()  # models, or helpers
+    (sources,) = run.params.values()  # of the section `models` or `helpers`
     write_pin(pin_path(name), pinned(name, sources[name], load(Path(LOCK))["models"]))
 
 

@@ -1,8 +1,7 @@
 """prepare: `python -m stages.prepare NAME` reads the source of one dataset.
 
-Inputs   the source that datasets.NAME of params.yaml names, fetched where it has an origin; the dataset's
-prompt
-         template, vouch/prompts/templates/TEMPLATE.yaml, which says what of a question a prompt can show
+Inputs   the source that datasets.NAME of params.yaml names, fetched if it has an origin; the dataset's
+         prompt template, vouch/prompts/templates/TEMPLATE.yaml: which parts of a question a prompt can show
 Outputs  data/items, data/images, data/rejects, data/defects, data/published: NAME.parquet each
 """
 
@@ -57,7 +56,9 @@ def main(run: Run) -> None:
             published.row(number)
     if first.without_image:
         which = f"{first.without_image} of {items.count} items"
-        print(f"prepare {name}: {which} have no image, so no model is asked about them", file=sys.stderr)
+        print(
+            f"prepare {name}: {which} have no image, so models are asked their words alone", file=sys.stderr
+        )
     if dataset.source.revision:
         run.note("revision", dataset.source.revision)
     run.note("items", items.count)

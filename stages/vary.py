@@ -2,7 +2,7 @@
 
 Inputs   data/items/NAME.parquet, data/rewrites/NAME.parquet, decisions/exchange/NAME.csv, the dataset's
          prompt template, vouch/prompts/templates/TEMPLATE.yaml
-Output   data/prompts/NAME.parquet, items in their order, for each the variations in theirs
+Output   data/prompts/NAME.parquet, in the order of the items, and within each item of the variations
 """
 
 import gc
@@ -23,7 +23,7 @@ from vouch.tables.asked import ITEMS, PROMPTS, REWRITES, items_path, prompts_pat
 
 
 def read_exchanges(name: str, source: Path) -> Exchanges:
-    """What people decided about images to exchange. Raises UserError."""
+    """People's decisions about images to exchange. Raises UserError."""
     decisions = read_decisions(decisions_path(name))
     if decisions:
         check_known(decisions, comparable(read_rows(source)), name)
@@ -31,7 +31,7 @@ def read_exchanges(name: str, source: Path) -> Exchanges:
 
 
 def keeping(config: DatasetPrompts, template: Template) -> Callable[[Item], bool]:
-    """Which items are asked at all."""
+    """A function that tells whether an item is asked at all."""
     if config.rows == "all":
         return lambda _: True
     vs_e = load_variation("vs_e")
@@ -44,7 +44,7 @@ def main(run: Run) -> None:
     config = config_of(run.params["datasets"][name], run.params["variations"])
     template = read_template(config.template, config.variant)
     source = items_path(name)
-    total, asked = ITEMS.open(source).metadata.num_rows, 0  # items
+    total, asked = ITEMS.open(source).metadata.num_rows, 0  # numbers of items
     rewrites = Rewrites(REWRITES.read(rewrites_path(name)).to_pylist())
     builder = ItemBuilder(rewrites, read_exchanges(name, source), keeping(config, template))
     variations = [load_variation(variation) for variation in config.variations]
@@ -73,5 +73,5 @@ def main(run: Run) -> None:
 
 
 if __name__ == "__main__":
-    gc.disable()  # rows hold no cycles, and the search for them takes a fifth of the time
+    gc.disable()  # rows hold no cycles, and searching for them would take a fifth of the time
     run_stage("vary", main)

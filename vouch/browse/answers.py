@@ -1,6 +1,6 @@
-"""The answers of one model to a dataset, as the item pages show them.
+"""The answers of one model to a dataset, in the form that the item pages need.
 
-`read_answers` reads what the model answered, one array per column, from which a page is a slice.
+`read_answers` reads the model's answers, one array per column, of which each page takes a slice.
 `write_models` writes, for each model in turn, the columns of all items (correct, flipped, confidence, set
 size) and its part of every page.
 """
@@ -24,7 +24,7 @@ from vouch.tables.results import OUTCOMES, contents, flips, grades, outcomes_pat
 
 NOTHING = -1
 LONGEST = 4000  # characters of a generated text that are shown
-LAST_BIT = 52  # of a whole number in JavaScript
+LAST_BIT = 52  # of the whole numbers that JavaScript can hold
 SAMPLES = 10  # sampled texts of a prompt that are shown
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ class OptionColumns:
     """Probabilities of options. rows: [n] numbers of prompts, ascending. starts: [n + 1] indices into the
     others.
 
-    per_cent, ranks: probability of each option, and how many others are likelier (of ties, the first is).
+    per_cent, ranks: probability of each option, and how many others come before it (ties keep their order).
     mass: [n] share of the probability on letters; NaN if unknown.
     """
 
@@ -122,7 +122,7 @@ class Output:
 
 
 def read_answers(model: str, dataset: str, questions: ItemTable) -> Mapping[str, Output]:
-    """By request type, without those of which a model has no rows. Raises UserError."""
+    """The answers by request type; types for which the model has no rows are left out. Raises UserError."""
     found = {}
     for output, (order, columns, reader) in READERS.items():
         response = RESPONSES[output]
@@ -143,7 +143,7 @@ def _letters(table: pa.Table, rows: Ints, questions: ItemTable) -> OptionColumns
     lists = table["logits"]
     lengths = np.asarray(pc.list_value_length(lists).to_numpy()).astype(np.int64)
     logits = np.asarray(pc.list_flatten(lists).to_numpy()).astype(np.float64)
-    # Released files may hold more letters than a prompt has options: those are no answer to it.
+    # Released files may hold more letters than a prompt has options: the further letters are no answers.
     place = np.arange(len(logits)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     inside = place < np.repeat(questions.shown[rows], lengths)
     mass = np.asarray(table["letter_mass"].cast(pa.float64()).to_numpy())
@@ -152,7 +152,7 @@ def _letters(table: pa.Table, rows: Ints, questions: ItemTable) -> OptionColumns
 
 def _likelihood(table: pa.Table, rows: Ints, _: ItemTable) -> OptionColumns:
     names, lengths = np.unique(rows, return_counts=True)
-    # An option that cannot be at all has an infinite NLL.
+    # An impossible option has an infinite NLL.
     unknown = np.full(len(names), np.nan)
     return _options(names, lengths, -np.asarray(table["nll"].to_numpy()), unknown)
 
@@ -167,7 +167,7 @@ READERS: dict[str, tuple[tuple[str, ...], tuple[str, ...], Reader]] = {
     outputs.LIKELIHOOD: (("option",), ("nll",), _likelihood),
     outputs.TEXT: (("temperature", "sample"), ("text",), _texts),
 }
-"""Of each output, what orders the answers to one prompt, what else is read of them, and their reader."""
+"""For each output: the columns that order answers to one prompt, further columns to read, and a reader."""
 
 
 def _options(rows: Ints, lengths: Ints, logits: Floats, mass: Floats) -> OptionColumns:
@@ -203,7 +203,7 @@ class Outcomes:
     """The outcomes of one request type, by prompt [P]; NaN (NONE of `state`) if a prompt has none.
 
     state: NONE, WRONG, CORRECT or UNGRADED. flipped: see `flips`. predicted: index of the option. confidence:
-    0 to 1. sizes: by name of the column. readings: what texts were read as, and what read them and why.
+    0 to 1. sizes: by name of the column. readings: the answers read from texts, with parser and reason.
     texts: index of each text in `readings`, -1 for none.
     """
 
@@ -235,7 +235,7 @@ class Outcomes:
 
 
 def _whole(values: Floats) -> list[int]:
-    """Rounded; -1 for NaN."""
+    """The values as whole numbers, rounded; -1 for NaN."""
     rounded: list[int] = np.where(np.isnan(values), NOTHING, np.rint(values)).astype(np.int64).tolist()
     return rounded
 
@@ -298,7 +298,7 @@ SCORES = {"l": "size_lac", "a": "size_aps"}
 
 
 def states(outcomes: Outcomes, questions: ItemTable, variation: int) -> str:
-    """One letter of LETTERS for each item, for one variation; of several prompts, a wrong answer counts
+    """One letter of LETTERS for each item, for one variation; with several prompts, a wrong answer counts
     first."""
     chosen = questions.variation == variation
     of = questions.of[chosen]

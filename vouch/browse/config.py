@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class BrowseConfig(BaseModel):
-    """What the item pages show of images.
+    """How the item pages show images.
 
     images: whether they contain images at all. thumbnail: longest side, pixels. budget: most bytes of all
     images of a dataset; further images are left out, variations before originals.

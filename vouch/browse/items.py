@@ -10,7 +10,7 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
@@ -26,9 +26,10 @@ from PIL import Image
 from vouch.images.opening import Undecodable, render
 from vouch.pipeline.errors import UserError
 from vouch.tables.asked import ITEMS, KEPT, ORIGINAL, PROMPTS
+from vouch.tables.results import SOLVED_BLIND
 
 _CODEC = pa.Codec("gzip", compression_level=6)
-_SYSTEM = 9  # place of the byte that names the operating system, in gzip's header (RFC 1952)
+_SYSTEM = 9  # position of the byte that names the operating system, in gzip's header (RFC 1952)
 _UNKNOWN = b"\xff"
 
 
@@ -38,7 +39,7 @@ def script_text(value: Any) -> str:
 
 
 def script(name: str, json_text: str) -> str:
-    """The script that hands over a value, given as JSON, under a name."""
+    """A script that hands over a value, given as JSON, under a name."""
     # JSON may hold half a surrogate pair, which has no UTF-8 form.
     packed = _CODEC.compress(json_text.encode("utf-8", "replace"), asbytes=True)
     packed = packed[:_SYSTEM] + _UNKNOWN + packed[_SYSTEM + 1 :]
@@ -46,7 +47,7 @@ def script(name: str, json_text: str) -> str:
 
 
 def write_script(folder: Path, dataset: str, name: str, json_text: str) -> None:
-    """Writes the file `NAME.js`; its value comes under `DATASET/NAME`."""
+    """Writes the file `NAME.js`, which hands over a value under the name `DATASET/NAME`."""
     path = folder / f"{name}.js"
     path.write_text(script(f"{dataset}/{name}", json_text), encoding="ascii", newline="\n")
 
@@ -80,7 +81,7 @@ class ItemTable:
 
     @property
     def items(self) -> int:
-        """N."""
+        """The number of items, N."""
         return len(self.starts) - 1
 
     @property
@@ -136,7 +137,7 @@ def key(recipe: Mapping[str, Any]) -> str:
 class Sheets:
     """Writes thumbnails of recipes to FOLDER/sheet-NUMBER.webp until the budget is used up.
 
-    read: returns the bytes of an image by digest. tiles: where each recipe's thumbnail is, by `key`.
+    read: returns the bytes of an image by digest. tiles: the position of each recipe's thumbnail, by `key`.
     """
 
     def __init__(self, folder: Path, read: Callable[[str], bytes], thumbnail: int, budget: int) -> None:
@@ -182,7 +183,7 @@ class Sheets:
             self._twins.append((name, first))
 
     def _write(self) -> None:
-        """Writes a sheet of the waiting images; if it would exceed the budget, this and all later ones are
+        """Writes a sheet of the waiting images; if it would exceed the budget, it and all later sheets are
         left out."""
         waiting, self._waiting = self._waiting, {}
         if not waiting:
@@ -210,7 +211,7 @@ class Sheets:
 Row = Mapping[str, Any]
 
 ROWS = 1000  # items of a file of short rows
-ANSWERS = 20_000  # of all models on one page, about
+ANSWERS = 20_000  # about as many answers of all models on one page
 FEWEST, MOST = 20, 200  # items of a page
 LONGEST = 8000  # characters of a text that are shown
 BRIEF = 600  # characters of a question in a list
@@ -255,10 +256,16 @@ def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in (None, "", [])}
 
 
-def whole(item: Row) -> dict[str, Any]:
-    """An item as in its source, with long texts cut."""
+def flags_of(item: Row, solved: Collection[str]) -> list[str]:
+    """The flags of an item. solved: ids of the items that are solved blind."""
+    return [*(item["flags"] or ()), *([SOLVED_BLIND] if item["id"] in solved else [])]
+
+
+def whole(item: Row, solved: Collection[str]) -> dict[str, Any]:
+    """An item as in its source, with long texts cut. solved: see `flags_of`."""
     found = {name: item[name] for name in OF_ITEMS if name not in ("images", "source_id")}
     found |= {name: cut(item[name], LONGEST) for name in ("question", "hint")}
+    found["flags"] = flags_of(item, solved)
     found |= {name: [cut(text, LONGEST) for text in item[name] or ()] for name in ("options", "references")}
     if item["source_id"] != item["id"]:
         found["source_id"] = item["source_id"]
@@ -307,9 +314,14 @@ def recipes(items: Path, prompts: Path, original: bool) -> Iterator[Row]:
 
 
 def item_pages(
-    items: Path, prompts: Path, questions: ItemTable, size: int, tiles: Mapping[str, Tile]
+    items: Path,
+    prompts: Path,
+    questions: ItemTable,
+    size: int,
+    tiles: Mapping[str, Tile],
+    solved: Collection[str],
 ) -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
-    """Items and prompts, page after page."""
+    """Items and prompts, page after page. solved: see `flags_of`."""
     number = {name: index for index, name in enumerate(questions.variations)}
     asked = rows(prompts, OF_PROMPTS, PROMPTS)
     for start, part in enumerate(_parts(rows(items, OF_ITEMS), size)):
@@ -319,7 +331,7 @@ def item_pages(
             count = int(questions.starts[first + index + 1] - questions.starts[first + index])
             for row in islice(asked, count):
                 found.append(prompt(row, index, number[row["variation"]], tiles))
-        yield [whole(item) for item in part], found
+        yield [whole(item, solved) for item in part], found
 
 
 def _parts(values: Iterable[Row], size: int) -> Iterator[list[Row]]:
@@ -329,14 +341,14 @@ def _parts(values: Iterable[Row], size: int) -> Iterator[list[Row]]:
 
 
 def briefs(items: Path, tiles: Mapping[str, Tile]) -> Iterator[list[list[Any]]]:
-    """Short rows, file after file."""
+    """Short rows of all items, file after file."""
     for part in _parts(rows(items, ["id", "question", "options", "answers", "references", "images"]), ROWS):
         yield [brief(item, tiles) for item in part]
 
 
-def of_items(path: Path) -> tuple[dict[str, Any], list[int]]:
+def of_items(path: Path, solved: Collection[str]) -> tuple[dict[str, Any], list[int]]:
     """Categories and flags of all items (names, the category of each item, the items of each flag), and a
-    CRC-32 of each item's id, by which a link finds its page."""
+    CRC-32 of each item's id, with which a link finds its page. solved: see `flags_of`."""
     categories: dict[str, int] = {}
     of_category: list[int] = []
     flags: dict[str, list[int]] = {}
@@ -344,7 +356,7 @@ def of_items(path: Path) -> tuple[dict[str, Any], list[int]]:
     for batch in ITEMS.open(path).iter_batches(columns=["id", "category", "flags"], use_threads=False):
         for row in batch.to_pylist():
             of_category.append(categories.setdefault(row["category"] or "", len(categories)))
-            for flag in row["flags"] or ():
+            for flag in flags_of(row, solved):
                 flags.setdefault(flag, []).append(len(ids))
             ids.append(zlib.crc32(row["id"].encode("utf-8", "replace")))
     names = sorted(flags)

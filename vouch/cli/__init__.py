@@ -1,4 +1,4 @@
-"""The `vouch` command: what people do by hand. One file per subcommand."""
+"""The `vouch` command: everything that people do by hand. One file per subcommand."""
 
 import sys
 from importlib.util import find_spec

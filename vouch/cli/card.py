@@ -10,7 +10,17 @@ import pyarrow.compute as pc
 import yaml
 
 from vouch.cli.command import argument, command, path_argument
-from vouch.cli.leaderboard import ACCURACY, Cells, Row, cells, label, long_name, small, warn_if_outdated
+from vouch.cli.leaderboard import (
+    ACCURACY,
+    Cells,
+    Row,
+    cells,
+    is_blind,
+    label,
+    long_name,
+    small,
+    warn_if_outdated,
+)
 from vouch.cli.printing import interval, plain
 from vouch.metrics.unranked import LOW_MASS_RATE, unranked
 from vouch.params.check import check_project
@@ -46,10 +56,10 @@ verified them.
     path_argument("--repository", metavar="FOLDER", help="write .eval_results/*.yaml there"),
 )
 def run(options: argparse.Namespace) -> int:
-    """Write a model's results for its repository on the hub: a section of its card, to the screen or a file.
+    """Write a model's results for its repository on the hub: a section of its card, printed or as a file.
 
     The section says in Markdown how certain the model is, whether it is calibrated, and which prompt
-    variation costs most. With --repository the accuracy on each dataset of the hub becomes a file of
+    variation costs most accuracy. With --repository the accuracy on each dataset of the hub becomes a file of
     .eval_results. All numbers are of the clean protocol and the original prompts.
 
     Examples:
@@ -91,7 +101,7 @@ def _rows_of(table: pa.Table, model: str) -> list[dict[str, Any]]:
 
 
 def evaluations(project: Project, numbers: Cells) -> Iterator[tuple[str, str]]:
-    """Name and text of a file for each dataset of the hub and request type. numbers: cells of this model.
+    """Names and texts of files, one for each dataset of the hub and request type. numbers: the model's cells.
 
     The hub shows one number for a task; a number that was obtained in another way needs a file of its own.
     """
@@ -120,7 +130,7 @@ def card_section(
     variations: Sequence[Row],
     reasons: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """The Markdown: a table, and what it means. reasons: why datasets are too small, by name."""
+    """The Markdown: a table and its explanation. reasons: by dataset, why it is too small."""
     head = ["dataset", "output", "questions", *(label(*column) for column in COLUMNS)]
     lines = ["## How far can its answers be trusted?", "", _measured(pin), "", f"| {' | '.join(head)} |"]
     lines.append("|---|---|" + "---:|" * (1 + len(COLUMNS)))
@@ -157,6 +167,8 @@ def _sentences(
 
     if too_small:
         yield f"The dataset is {too_small}."
+    if is_blind(of):
+        yield "It takes no images: what it answers needs none."
     if low := known(LOW_MASS_RATE):
         yield f"In {points(low)} % of the prompts an answer more probably begins with no option letter."
     for note in bounds({name: of[name, ""]["value"] for name in OF_READING if (name, "") in of}):
@@ -177,7 +189,7 @@ def _sentences(
 
 
 def with_guesses(variations: Sequence[Row], every: Cells) -> list[Row]:
-    """Rows of VARIATIONS of one model, with the column GUESS. every: its cells of all variations.
+    """One model's rows of VARIATIONS with the column GUESS. every: the model's cells of all variations.
 
     GUESS is None unless the variation changes the correct answer (vouch/report/costs.py).
     """
@@ -188,7 +200,7 @@ def with_guesses(variations: Sequence[Row], every: Cells) -> list[Row]:
 
 
 def sensitivity(variations: Sequence[Row]) -> Iterator[str]:
-    """The variation that costs most accuracy, and the one that flips most answers, for rows of one cell."""
+    """Names the variation that costs most accuracy and the one that flips most answers. rows: of one cell."""
     tried = [row for row in variations if row["metric"] == "accuracy" and not is_control(row["variation"])]
     if not tried:
         yield "No prompt variations were tried."

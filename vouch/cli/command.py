@@ -1,4 +1,4 @@
-"""Commands: how one declares itself, and how all of them are found without importing any.
+"""Commands: how each is declared, and how all are found without importing any.
 
 A command is a function in any file of this folder:
 
@@ -6,8 +6,8 @@ A command is a function in any file of this folder:
     def run_pull(options: argparse.Namespace) -> int:
         \"\"\"The text of `vouch store pull --help`; returns the exit status.\"\"\"
 
-The first word of a name of two is its group: the module of that name, whose docstring says what the group is
-for. Nothing else lists commands, so adding one means adding a file.
+If a name has two words, the first is its group: the module of that name, whose docstring says the group's
+purpose. Nothing else lists commands, so adding one means adding a file.
 """
 
 import argparse
@@ -26,14 +26,14 @@ from vouch.pipeline.errors import did_you_mean, meant
 FOLDER = Path(__file__).parent
 PACKAGE = "vouch.cli"
 FILES = "files"
-"""What an argument `names` that is a path."""
+"""The value of `names` for an argument that is a path."""
 Run = Callable[[argparse.Namespace], int]
 
 
 class Argument(NamedTuple):
     """One argument, as `ArgumentParser.add_argument` takes it.
 
-    names: what it names, which TAB then offers: FILES or a kind of names in `vouch completion`.
+    names: the kind of names that TAB offers for it: FILES, or a kind of `vouch completion`.
     """
 
     flags: tuple[str, ...]
@@ -49,12 +49,12 @@ class OneOf(NamedTuple):
 
 
 def argument(*flags: str, names: str = "", **settings: Any) -> Argument:
-    """An argument of a command. names: see `Argument`; settings: of `ArgumentParser.add_argument`."""
+    """An argument of a command. names: see `Argument`; settings: passed to `ArgumentParser.add_argument`."""
     return Argument(flags, names, settings)
 
 
 def path_argument(*flags: str, **settings: Any) -> Argument:
-    """An argument that names a file or folder, relative to where the person is.
+    """An argument that names a file or folder, relative to the user's current folder.
 
     `vouch` changes to the root of the checkout before a command runs, so the path is made absolute.
     """
@@ -72,35 +72,42 @@ def json_argument(what: str = "") -> Argument:
 
 
 class Command(NamedTuple):
-    """A command that was imported. help: its line in `vouch --help`."""
+    """An imported command. help: its line in `vouch --help`. outside: if no checkout is needed."""
 
     name: str
     help: str
     arguments: tuple[Argument | OneOf, ...]
     run: Run
+    outside: Callable[[argparse.Namespace], bool]
 
     @property
     def text(self) -> str:
-        """What `--help` says above the arguments."""
+        """The text of `--help` above the arguments."""
         return inspect.getdoc(self.run) or ""
 
 
 _declared: dict[str, Command] = {}
 
 
-def command(name: str, help: str, *arguments: Argument | OneOf) -> Callable[[Run], Run]:
+def command(
+    name: str,
+    help: str,
+    *arguments: Argument | OneOf,
+    outside: Callable[[argparse.Namespace], bool] = lambda options: False,
+) -> Callable[[Run], Run]:
     """Declares the function below it as a command. name and help must be plain strings: `commands` reads them
-    from the text of the file."""
+    from the text of the file. outside: whether it runs outside a checkout, in the present folder, with these
+    options."""
 
     def declare(run: Run) -> Run:
-        _declared[name] = Command(name, help, arguments, run)
+        _declared[name] = Command(name, help, arguments, run, outside)
         return run
 
     return declare
 
 
 class Found(NamedTuple):
-    """A command that is not imported yet. help: its line in `vouch --help`."""
+    """A command that is not yet imported. help: its line in `vouch --help`."""
 
     name: str
     help: str
@@ -111,7 +118,7 @@ _DECLARATION = re.compile(r'^@command\(\s*"([a-z ]+)",\s*"([^"\n]+)"', re.MULTIL
 
 
 def commands() -> dict[str, dict[str, Found]]:
-    """All commands by group and by their own name, in alphabetical order; the group "" has those of one word.
+    """All commands by group and own name, in alphabetical order; those of one word are in the group "".
 
     Nothing is imported: the declarations are read from the text of the files.
     """
@@ -128,19 +135,19 @@ def commands() -> dict[str, dict[str, Found]]:
 
 
 def purpose(group: str) -> str:
-    """What a group is for: the first sentence of its module."""
+    """The purpose of a group: the first sentence of its module."""
     text = ast.get_docstring(ast.parse((FOLDER / f"{group}.py").read_text(encoding="utf-8"))) or ""
     return text.partition("\n\n")[0].replace("\n", " ").rstrip(".")
 
 
 def imported(found: Found) -> Command:
-    """The command, for which its module is imported."""
+    """Imports the module of a command and returns the command."""
     importlib.import_module(found.module)
     return _declared[found.name]
 
 
 def fill(parser: argparse.ArgumentParser, command: Command) -> list[tuple[argparse.Action, str]]:
-    """Adds the arguments of a command to a parser; returns each with what it names."""
+    """Adds the arguments of a command to a parser; returns each with its `names`."""
     added = []
     for each in command.arguments:
         group: Any = parser
@@ -152,7 +159,7 @@ def fill(parser: argparse.ArgumentParser, command: Command) -> list[tuple[argpar
 
 
 class Parser(argparse.ArgumentParser):
-    """The parser of one command: its help keeps paragraphs and indented lines, and an error is one line."""
+    """The parser of one command. Its help keeps paragraphs and indented lines, its errors are one line."""
 
     def __init__(self, command: Command) -> None:
         super().__init__(f"vouch {command.name}", description=command.text, formatter_class=_Paragraphs)

@@ -1,8 +1,9 @@
-"""`vouch compare`: two models on the same prompts."""
+"""`vouch compare`: two models on the same prompts, or those of a table of scores or of logs."""
 
 import argparse
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,19 @@ from scipy.stats import binomtest
 
 from vouch.cli.command import argument, command, json_argument
 from vouch.cli.gate import exit_status, failures, rule, unjudged
-from vouch.cli.leaderboard import Cells, Column, Row, cells, left_out, long_name, small, warn_if_outdated
+from vouch.cli.leaderboard import (
+    Cells,
+    Column,
+    Row,
+    cells,
+    is_blind,
+    left_out,
+    long_name,
+    small,
+    warn_if_outdated,
+)
 from vouch.cli.printing import as_json, interval, number, table
+from vouch.cli.scores import compared, model_or_file
 from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.leaderboard import GRAIN, differences
 from vouch.metrics.comparison.statistics import holm, intervals, means
@@ -43,9 +55,18 @@ _COLUMNS = (
 
 @command(
     "compare",
-    "two models on the same prompts: which is better, and is the difference real",
-    argument("first", metavar="A", names="models", help="a model of params.yaml"),
-    argument("second", metavar="B", names="models", help="another one"),
+    "two models, a table of scores or logs: which is better, and is the difference real",
+    argument(
+        "first", metavar="A", names="models", type=model_or_file, help="a model of params.yaml, or a file"
+    ),
+    argument(
+        "others",
+        metavar="B",
+        names="models",
+        type=model_or_file,
+        nargs="*",
+        help="another one; a table of scores stands alone, of logs there may be more",
+    ),
     argument("--dataset", names="datasets", help="only this dataset"),
     argument(
         "--variation", names="variations", default=ORIGINAL, help="code of a variation (default: %(default)s)"
@@ -55,30 +76,45 @@ _COLUMNS = (
     argument(
         "--fail-if", action="append", default=[], metavar="RULE", help='e.g. "accuracy < -0.02": exit with 3'
     ),
+    outside=lambda options: _has_files(options),
 )
 def run(options: argparse.Namespace) -> int:
     """Compare two models on the same prompts: which is correct more often, and is the difference real?
+
+    A and B are models of params.yaml, or files, for which no checkout is needed: a table of scores (CSV or
+    parquet with the columns item, model and score, and prompt, run and group if there are any), or logs of
+    lm-evaluation-harness, lmms-eval, Inspect or VLMEvalKit, one of each model. Files give means with ranks,
+    paired differences of all models, what the data could have shown, and how much of the variance is due to
+    the question, the prompt and the sampling. They take no option but --json. The rest is about models.
 
     It also shows whose prediction sets are smaller, which model is better calibrated, which questions only
     one of them answers correctly, and in which categories they differ most. Differences are always A minus B,
     in the clean protocol.
 
-    p is that of the report: corrected by Holm's method over all pairs of models on all datasets, and
-    clustered by groups of copied questions. For variations other than `original` it is that of this one pair.
+    p is the one in the report: corrected by Holm's method over all pairs of models on all datasets, and
+    clustered by groups of copied questions. For variations other than `original`, it is for this pair only.
     The minimum detectable effect is the smallest true difference that a study of this size detects with 80 %
     power.
 
     --fail-if is a gate for CI. The exit status is 3 if a rule about A minus B holds on any dataset and
-    request type that either model has, and 1 if a rule cannot be evaluated on one of these. Rules name
+    request type that either model has, and 1 if a rule cannot be evaluated on one of them. Rules may name
     accuracy, p, coverage_lac, ece, set_size_lac and set_size_aps; accuracy.low and accuracy.high are the ends
-    of its interval, and set sizes have them too.
+    of the interval, which set sizes have too.
 
     Examples:
       vouch compare llava_v1_5_7b blip2
       vouch compare llava_v1_5_7b blip2 --dataset mmbench --variation ls_n
       vouch compare llava_v1_5_7b blip2 --json
+      vouch compare scores.csv
+      vouch compare logs/one.eval logs/other.eval
       vouch compare new old --fail-if "accuracy < -0.02" --fail-if "accuracy < 0 and p < 0.01"
     """
+    if _has_files(options):
+        print(compared(_files(options), options.json), end="")
+        return 0
+    if len(options.others) != 1:
+        raise UserError(f"{options.first}: name two models, or a table of scores or logs as files")
+    options.second = options.others[0]
     gate = list(map(rule, options.fail_if))
     config = check_project().compare
     every = _leaderboard(options)
@@ -112,8 +148,28 @@ def run(options: argparse.Namespace) -> int:
     return exit_status(failed, unknown)
 
 
+def _has_files(options: argparse.Namespace) -> bool:
+    return any(isinstance(name, Path) for name in (options.first, *options.others))
+
+
+def _files(options: argparse.Namespace) -> list[Path]:
+    """The files, if nothing else is asked for. Raises UserError."""
+    flags = {
+        "--dataset": options.dataset,
+        "--variation": options.variation != ORIGINAL,
+        "--output": options.output,
+        "--fail-if": options.fail_if,
+    }
+    if wrong := next((flag for flag, value in flags.items() if value), None):
+        raise UserError(f"{wrong}: is for models of a checkout; files take --json alone")
+    given = [options.first, *options.others]
+    if names := [name for name in given if isinstance(name, str)]:
+        raise UserError(f"{names[0]}: is no file, but the others are; give files alone, or two models")
+    return given
+
+
 def _leaderboard(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Leaderboard rows of the two models, for the chosen dataset and request type. Raises UserError."""
+    """The two models' leaderboard rows, for the chosen dataset and request type. Raises UserError."""
     rows = LEADERBOARD.read(intact(LEADERBOARD_PATH))
     models = [options.first, options.second]
     if options.first == options.second:
@@ -129,7 +185,7 @@ def _leaderboard(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def _outcomes(model: str, leaderboard: Sequence[Row], options: argparse.Namespace) -> pa.Table:
-    """The chosen rows of OUTCOMES of a model, for the datasets in the leaderboard's rows."""
+    """The chosen rows of a model's OUTCOMES, for the datasets in these rows of the leaderboard."""
     empty = pa.schema([OUTCOMES.schema.field(name) for name in _COLUMNS]).empty_table()
     parts = [
         part
@@ -148,7 +204,7 @@ def _chosen(rows: pa.Table, options: argparse.Namespace, columns: Sequence[str])
 
 
 def oriented(rows: Iterable[Row], first: str, second: str) -> dict[tuple[str, str], Row]:
-    """Rows of DIFFERENCES between two models by (dataset, output), as first minus second."""
+    """The rows of DIFFERENCES between two models by (dataset, output), turned into first minus second."""
     turned = {}
     for row in rows:
         if (row["first"], row["second"]) == (second, first):
@@ -164,9 +220,21 @@ def oriented(rows: Iterable[Row], first: str, second: str) -> dict[tuple[str, st
 def corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
     """Rows of DIFFERENCES with the p of the report, corrected over all datasets that are large enough.
 
-    Only the first request type of each dataset counts. every: cells of all models. Each corrected row gets
-    `claims`, the number of comparisons that were corrected together.
+    Only the first request type of each dataset is corrected. every: cells of all models. Each corrected row
+    gets `claims`, the number of comparisons that were corrected together. Pairs with a blind baseline are a
+    family of their own.
     """
+    blind = {(dataset, model) for (dataset, *_, model), of in every.items() if is_blind(of)}
+    apart = [(row["dataset"], row["second"]) in blind for row in rows]
+    families = [
+        [row for row, with_blind in zip(rows, apart, strict=True) if with_blind == which]
+        for which in (False, True)
+    ]
+    return [row for family in families for row in _corrected(family, every)]
+
+
+def _corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
+    """The rows of one family of tests."""
     few = small(every)
     firsts: dict[str, str] = {}
     for dataset, _, output, _ in every:
@@ -181,7 +249,7 @@ def corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
 
 
 def differences_in(outcomes: pa.Table, config: CompareConfig) -> list[dict[str, Any]]:
-    """Rows of DIFFERENCES for the one variation in the outcomes; the stage makes only those of original."""
+    """Rows of DIFFERENCES for the one variation in the outcomes; the stage has only those of `original`."""
     index = outcomes.schema.get_field_index("variation")
     renamed = pa.array([ORIGINAL] * outcomes.num_rows, pa.string())
     return differences(outcomes.set_column(index, "variation", renamed), config.seed, config.resamples)
@@ -196,8 +264,8 @@ def pairs(
 ) -> list[dict[str, Any]]:
     """One entry for each dataset and request type that both models have, for JSON.
 
-    first, second: outcomes of the models, in one variation. numbers: cells of both. gaps: what `oriented`
-    gives. Entries of datasets that are too small have no p.
+    first, second: outcomes of the models, in one variation. numbers: cells of both. gaps: the result of
+    `oriented`. Entries of datasets that are too small have no p.
     """
     reasons = small(numbers)
     names = (first["model"][0].as_py(), second["model"][0].as_py())
@@ -246,7 +314,7 @@ def _side(of: Mapping[Column, Row]) -> dict[str, dict[str, float | None]]:
 
 
 def joined(first: pa.Table, second: pa.Table, dataset: str, output: str) -> pd.DataFrame:
-    """Rows of the prompts that both models answered and the clean protocol keeps; `_b` marks the second."""
+    """A row for each prompt that both models answered and the clean protocol keeps; `_b` is the second."""
 
     def own(outcomes: pa.Table) -> pd.DataFrame:
         here = pc.and_(pc.equal(outcomes["dataset"], dataset), pc.equal(outcomes["output"], output))
@@ -261,7 +329,7 @@ def joined(first: pa.Table, second: pa.Table, dataset: str, output: str) -> pd.D
 def counts(both: pd.DataFrame) -> dict[str, float | None] | None:
     """How many prompts each model answered correctly, and McNemar's exact p (1947, binomial).
 
-    The p treats copies of a question as independent. None for answers that are neither correct nor wrong.
+    This p treats copies of a question as independent. None if answers are neither correct nor wrong.
     """
     if both.empty or both[["correct", "correct_b"]].isna().any(axis=None):
         return None
@@ -277,9 +345,9 @@ def counts(both: pd.DataFrame) -> dict[str, float | None] | None:
 
 
 def size_gap(both: pd.DataFrame, column: str, config: CompareConfig) -> dict[str, float | None]:
-    """Mean difference of set sizes over items that both have sets for.
+    """Mean difference of set sizes, over items for which both models have sets.
 
-    The interval is a bootstrap over whole groups that keeps the thresholds.
+    The interval is from a bootstrap over whole groups with fixed thresholds.
     """
     both = both.dropna(subset=[column, f"{column}_b"])
     if both.empty:
@@ -295,7 +363,7 @@ def size_gap(both: pd.DataFrame, column: str, config: CompareConfig) -> dict[str
 
 
 def by_category(rows: Sequence[Row], first: str, second: str) -> list[dict[str, Any]]:
-    """Accuracy by category in the clean protocol, the largest difference first. rows: of LEADERBOARD."""
+    """Accuracy by category in the clean protocol, largest difference first. rows: those of LEADERBOARD."""
     accuracies: dict[tuple[str, str, str], dict[str, Row]] = {}
     for row in rows:
         accuracy = row["metric"] == "accuracy" and row["protocol"] == "clean" and row["value"] is not None
@@ -318,7 +386,7 @@ def by_category(rows: Sequence[Row], first: str, second: str) -> list[dict[str, 
 
 
 def screen(first: str, second: str, entries: Sequence[Row], categories: Sequence[Row]) -> str:
-    """The tables for a person."""
+    """The tables as text for a person."""
     variation = long_name(entries[0]["variation"])
     text = f"A is {first}, B is {second}; prompts: {variation}; clean protocol\n\n"
     head = ["dataset", "output", "items", "A", "B", "A - B", "p", "verdict", "minimum detectable effect"]

@@ -1,4 +1,4 @@
-"""Completion in the shell: the script, and the names that it asks for when TAB is pressed."""
+"""Completion in the shell: the script, and the names that the script asks for when TAB is pressed."""
 
 import argparse
 import re
@@ -17,7 +17,7 @@ MOST_NAMES = 2000  # a shell takes seconds for more
 
 
 def _under(values: Any, key: str) -> list[Any]:
-    """The names under a key; none while the file is being edited and has no mapping or list there."""
+    """The names under a key; none if it has no mapping or list, as while somebody edits the file."""
     level = values.get(key) if isinstance(values, dict) else None
     return list(level) if isinstance(level, dict | list) else []
 
@@ -54,7 +54,7 @@ NAMES: dict[str, Callable[[], Any]] = {
     "profiles": lambda: [path.stem for path in Path("profiles").glob("*.yaml")],
     "items": _items,
 }
-_PLAIN = re.compile(r"[\w./@:+=,-]+")  # bash expands `$(...)` in the names that it is given
+_PLAIN = re.compile(r"[\w./@:+=,-]+")  # others are left out: bash would expand a `$(...)` in a name
 
 
 @command(

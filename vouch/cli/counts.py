@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,9 @@ from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.records import intact
 from vouch.prompts.combination import load_variation
-from vouch.prompts.draft import Item
+from vouch.prompts.draft import IMAGES, Item
 from vouch.prompts.template import read_template
+from vouch.tables.answered import pin_path, read_pin
 from vouch.tables.asked import (
     CIRCULAR,
     KINDS,
@@ -42,32 +44,32 @@ from vouch.tables.asked import (
 )
 
 Cells = Sequence[tuple[str, str]]
-"""Model and dataset of each cell that will be asked."""
+"""Pairs of model and dataset that will be asked."""
 TEXT_TOKENS = 80  # of a prompt's words
 IMAGE = (1024, 768)  # pixels of the one image that a prompt is assumed to show
 OPTIONS = 4  # assumed for every prompt
 # The arithmetic of docs/internals/performance.md#gpu-hours; none of it was measured.
-PROMPT_TOKENS = 576 + 80  # of its image and its text
+IMAGE_TOKENS = 576  # beside the words, of a model that takes images
 OPERATIONS, BYTES = 125e12, 1.5e12  # a second, of one GPU
 
 
 def variations_of(project: Project, dataset: str) -> list[str]:
-    """The variations that a dataset is asked with."""
+    """The variations with which a dataset is asked."""
     return project.datasets[dataset].variations or project.variations
 
 
 def prompt_sets(project: Project) -> tuple[int, int]:
-    """Pairs of dataset and variation that every model answers: with one variation, and with two at once."""
+    """How many pairs of dataset and variation a model answers: single variations, and combined ones."""
     names = [name for dataset in project.datasets for name in variations_of(project, dataset)]
     combined = sum("+" in name for name in names)
     return len(names) - combined, combined
 
 
 def sizes(project: Project) -> list[tuple[int, int]]:
-    """The size of the paper, as (models, datasets), the largest first: the profile and what it leaves out.
+    """The sizes of the paper as (models, datasets), largest first, with the models that the profile lacks.
 
-    Models that are asked the same datasets count together. Entries that read the same questions, with another
-    template or other variations, are one dataset.
+    Models that are asked the same datasets are counted together. Entries that read the same questions with
+    another template or other variations are one dataset.
     """
     different = {
         name: repr((entry.loader, entry.source, entry.origin, entry.sample, sorted(entry.settings.items())))
@@ -84,7 +86,7 @@ def sizes(project: Project) -> list[tuple[int, int]]:
 class Items:
     """The items of a dataset. count: None if unknown. here: whether they were counted in its source.
 
-    groups: what was counted are dialogues, or images with several questions each, so there are more items.
+    groups: whether dialogues or images with several questions were counted, so that there are more items.
     """
 
     count: int | None
@@ -93,12 +95,12 @@ class Items:
 
     @property
     def text(self) -> str:
-        """Their number, as a person reads it."""
+        """Their number as text for a person."""
         return "?" if self.count is None else f"over {self.count}" if self.groups else str(self.count)
 
 
 def count_items(name: str, entry: DatasetEntry) -> Items:
-    """Items by the loader's own count, before cleaning. If the source is not here: what it should hold."""
+    """Items by the loader's own count, before cleaning; if the source is not here, the expected number."""
     share = entry.sample.share if entry.sample else 1
     loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
     settings = loader.Settings.model_validate(entry.settings)
@@ -118,14 +120,15 @@ def count_items(name: str, entry: DatasetEntry) -> Items:
 
 @dataclass(frozen=True)
 class Count:
-    """The prompts of a dataset, and what they ask for.
+    """The prompts of a dataset, and the requests that they make.
 
-    outputs: prompts by request type. packs: in how many packs these are asked (vouch/models/requests).
-    texts: prompts that ask for text, by variation. Prompts that repeat another one (`repeats`) are in none of
-    the three. sampled: pairs of (prompts, samples for each), which `of` fills in for one model.
+    outputs: prompts by request type. packs: the number of packs in which they are asked
+    (vouch/models/requests). texts: prompts that ask for text, by variation. Prompts that repeat another one
+    (`repeats`) are in none of the three. sampled: pairs of (prompts, samples for each), filled in by `of`.
 
-    bound: empty if the prompts were counted; `at most` if they are an estimate in which every variation
-    applies to each item that it can apply to; `about` if the number of items or rotations is a guess as well.
+    bound: empty if the prompts were counted; `at most` if they are an estimate with every variation on every
+    item that may have it; `about` if the number of items or rotations is a guess as well. without_images: the
+    same for a model that takes none, to which some variations are the original.
     """
 
     prompts: int
@@ -134,14 +137,17 @@ class Count:
     texts: Mapping[str, int] = field(default_factory=dict)
     bound: str = ""
     sampled: tuple[tuple[int, int], ...] = ()
+    without_images: "Count | None" = None
 
     @property
     def text(self) -> str:
         """The number of prompts for a person."""
         return f"{self.bound} {self.prompts}".lstrip()
 
-    def of(self, config: ExtractConfig, model: str, dataset: str) -> "Count":
-        """What one model is asked."""
+    def of(self, config: ExtractConfig, model: str, dataset: str, sees: bool = True) -> "Count":
+        """The prompts that one model is asked. sees: whether it takes images."""
+        if not sees and self.without_images is not None:
+            return self.without_images.of(config, model, dataset)
         sampled = (
             (sum(count for name, count in self.texts.items() if one.of_variation(name)), one.samples)
             for one in config.sampled(model, dataset)
@@ -150,20 +156,20 @@ class Count:
 
     @property
     def samples(self) -> int:
-        """Texts that one model samples, beside the greedy ones."""
+        """The number of texts that one model samples, in addition to the greedy ones."""
         return sum(prompts * times for prompts, times in self.sampled)
 
     @property
     def answers(self) -> int:
-        """All answers of one model."""
+        """The number of all answers of one model."""
         return sum(self.outputs.values()) + self.samples
 
     def sample_passes(self, batch: int) -> int:
-        """The fewest forward passes that begin the samples."""
+        """The least number of forward passes that begin the samples."""
         return sum(math.ceil(prompts / batch) * times for prompts, times in self.sampled)
 
     def passes(self, batch: int) -> int:
-        """The fewest forward passes of one model, not counting those over shared image prefixes."""
+        """The least number of forward passes of one model, without those over shared image prefixes."""
         return sum(math.ceil(count / batch) for count in self.packs.values()) + self.sample_passes(batch)
 
 
@@ -177,11 +183,11 @@ _PROBES = (
     replace(_QUESTION, options=("left", "right"), images=("d", "e"), exchange=("f", None)),
     replace(_QUESTION, options=(), answers=(), references=("1",), kind="text"),
 )
-"""Questions to which as many variations apply as possible: four options, two images, no options."""
+"""Questions to which as many variations as possible apply: with four options, two images, no options."""
 
 
 def estimate(items: Items, entry: DatasetEntry, variations: Sequence[str]) -> Count:
-    """Prompts of a dataset that has none yet, by the kinds of its loader's questions. Raises UserError."""
+    """Estimates prompts for a dataset that has none yet, by its kinds of questions. Raises UserError."""
     template, loaded = read_template(entry.template, entry.variant), list(map(load_variation, variations))
     kinds = kinds_of_questions(entry)
     count, prompts, asked = items.count or 0, 0, {}
@@ -196,14 +202,29 @@ def estimate(items: Items, entry: DatasetEntry, variations: Sequence[str]) -> Co
         prompts += count * most
         asked[one.name] = count * (most - repeated)
     outputs = {*(template.outputs if "choice" in kinds else ()), *((TEXT,) if "text" in kinds else ())}
-    answers = {output: sum(asked.values()) for output in OUTPUTS if output in outputs}
     guessed = items.groups or any(part.name == CIRCULAR for one in loaded for part in one.parts)
-    texts = asked if TEXT in outputs else {}
-    return Count(prompts, answers, answers, texts, "about" if guessed else "at most")
+
+    def counted(asked: Mapping[str, int]) -> Count:
+        answers = {output: sum(asked.values()) for output in OUTPUTS if output in outputs}
+        texts = asked if TEXT in outputs else {}
+        return Count(prompts, answers, answers, texts, "about" if guessed else "at most")
+
+    bare = {name: number for name, number in asked.items() if not (ORIGINAL in asked and _of_images(name))}
+    return replace(counted(asked), without_images=counted(bare))
+
+
+@lru_cache
+def _of_images(variation: str) -> bool:
+    """Whether a variation changes nothing but images: without them it is the original."""
+    try:
+        parts = load_variation(variation).parts
+    except UserError:  # of a table that is made anew
+        return False
+    return variation != ORIGINAL and all(part.declaration.parts == (IMAGES,) for part in parts)
 
 
 def kinds_of_questions(entry: DatasetEntry) -> Collection[str]:
-    """Kinds of a dataset's questions; a scheme of ReForm-Eval makes choices of the open ones."""
+    """Kinds of a dataset's questions; a scheme of ReForm-Eval turns open ones into choices."""
     loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
     built = entry.options is not None and entry.options.scheme in BUILT_SCHEMES
     if built or not hasattr(loader, "kinds"):
@@ -213,7 +234,7 @@ def kinds_of_questions(entry: DatasetEntry) -> Collection[str]:
 
 
 def count_prompts(path: Path) -> Count:
-    """What a table of prompts holds. Raises UserError."""
+    """Counts the prompts in a table. Raises UserError."""
     prompts, groups, asked = 0, Counter[tuple[str, str, str]](), set[tuple[str, str]]()
     columns = ["item", "variation", "outputs"]
     for batch in PROMPTS.open(intact(path)).iter_batches(columns=columns, use_threads=False):
@@ -221,14 +242,35 @@ def count_prompts(path: Path) -> Count:
             prompts += 1
             asked.add((row["item"], row["variation"]))
             groups.update((output, row["item"], row["variation"]) for output in row["outputs"])
-    outputs, packs, texts = Counter[str](), Counter[str](), Counter[str]()
-    for (output, item, variation), count in groups.items():
-        if (item, repeats(f"{item}/{variation}/1", variation)) in asked:
-            count -= 1
-        outputs[output] += count
-        texts[variation] += count if output == TEXT else 0
-        packs[output] += count if output == TEXT else math.ceil(count / PACK_PROMPTS)
-    return Count(prompts, outputs, packs, texts)
+
+    def counted(sees: bool) -> Count:
+        outputs, packs, texts = Counter[str](), Counter[str](), Counter[str]()
+        for (output, item, variation), count in groups.items():
+            if not sees and (item, ORIGINAL) in asked and _of_images(variation):
+                continue
+            if (item, repeats(f"{item}/{variation}/1", variation)) in asked:
+                count -= 1
+            outputs[output] += count
+            texts[variation] += count if output == TEXT else 0
+            packs[output] += count if output == TEXT else math.ceil(count / PACK_PROMPTS)
+        return Count(prompts, outputs, packs, texts)
+
+    return replace(counted(sees=True), without_images=counted(sees=False))
+
+
+def take_images(project: Project) -> dict[str, bool]:
+    """Whether each model takes images, as far as its entry of models.lock or its pin says."""
+    locked = locked_models()
+
+    def sees(model: str, source: str) -> bool:
+        if source == str(MODELS):
+            return locked[model].sees is not False
+        try:
+            return read_pin(pin_path(model)).sees
+        except UserError:  # no pin yet, or none that can be read
+            return True
+
+    return {model: sees(model, source) for model, source in project.models.items()}
 
 
 def count_datasets(
@@ -246,10 +288,10 @@ def count_datasets(
 def judge_prompts(
     project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]
 ) -> dict[str, int]:
-    """The most prompts that the judge can get; empty without a judge.
+    """The greatest number of prompts that the judge can get; empty without a judge.
 
-    `open`: answers to open questions in their original wording. `options`: texts for questions with options,
-    of which the judge gets those that no rule decides.
+    `open`: answers to open questions in their original wording. `options`: texts for questions with options;
+    the judge gets only those that no rule decides.
     """
     judge = project.score.judge
     if not judge.model:
@@ -266,12 +308,12 @@ def judge_prompts(
 
 
 def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cells) -> list[dict[str, Any]]:
-    """What each model will be asked, with GPU hours for models of the hub and prices for those on servers."""
-    locked = locked_models()
+    """The work of each model, with GPU hours for models of the hub and prices for those on servers."""
+    locked, shown = locked_models(), take_images(project)
     costs = []
     for name, source in project.models.items():
         datasets = [dataset for model, dataset in cells_asked if model == name]
-        own = [counts[dataset].of(project.extract, name, dataset) for dataset in datasets]
+        own = [counts[dataset].of(project.extract, name, dataset, shown[name]) for dataset in datasets]
         if not own:
             continue
         entry = locked[name] if source == str(MODELS) else None
@@ -279,7 +321,7 @@ def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cell
         cap = project.extract.max_tokens_of.get(name, project.extract.max_tokens)
         if entry and entry.source.kind == "hub":
             size, thought = entry.size, entry.thought_tokens
-            hours = gpu_hours(size, own, project.extract, cap, thought) if size else None
+            hours = gpu_hours(size, own, project.extract, cap, thought, shown[name]) if size else None
             asked |= {"parameters": size, "gpu_hours": hours}
         if entry and entry.prices:
             paid = cost(entry, own, cap)
@@ -289,15 +331,21 @@ def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cell
 
 
 def gpu_hours(
-    parameters: int, counts: Sequence[Count], config: ExtractConfig, cap: int, thought: int = 0
+    parameters: int,
+    counts: Sequence[Count],
+    config: ExtractConfig,
+    cap: int,
+    thought: int = 0,
+    shown: bool = True,
 ) -> float:
-    """An estimate for one model: parameters times tokens, with nothing shared between prompts.
+    """An estimate for one model: parameters times tokens, as if prompts shared nothing.
 
     cap: tokens of each text. thought: tokens of thinking before each answer; the answers to one prompt share
-    the greedy thought. Reading takes two operations for each parameter and token. A pass that writes a token
-    reads all weights, two bytes each.
+    the greedy thought. shown: whether the model takes images. Reading takes two operations for each parameter
+    and token. A pass that writes tokens reads all weights, two bytes each.
     """
-    tokens = PROMPT_TOKENS * sum(sum(one.outputs.values()) for one in counts)
+    read = TEXT_TOKENS + IMAGE_TOKENS * shown
+    tokens = read * sum(sum(one.outputs.values()) for one in counts)
     texts = sum(math.ceil(one.outputs.get(TEXT, 0) / config.batch) for one in counts)
     greedy = sum(math.ceil(max(one.outputs.values(), default=0) / config.batch) for one in counts)
     samples = sum(one.sample_passes(config.batch) for one in counts)
@@ -309,7 +357,7 @@ def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int,
     """Requests, tokens in, tokens out, and their price, for an entry that has prices.
 
     Letters cost one output token, and so does each request in which a server scores a prompt or one of its
-    options. Texts cost `cap` tokens after the thought. A model that thinks is asked for texts alone.
+    options. Texts cost `cap` tokens after the thought. A model that thinks is asked only for texts.
     """
     prices, thought = entry.prices, entry.thought_tokens
     assert prices
@@ -318,7 +366,8 @@ def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int,
     scored = entry.source.kind == "server" and entry.source.url != OPENAI
     short = 0 if thought else asked[LETTERS] + scored * (1 + OPTIONS) * asked[LIKELIHOOD]
     requests = short + texts
-    read = requests * (TEXT_TOKENS + prices.image_tokens(*IMAGE))
+    image_tokens = 0 if entry.sees is False else prices.image_tokens(*IMAGE)
+    read = requests * (TEXT_TOKENS + image_tokens)
     written = short + texts * (cap + thought)
     return requests, read, written, (read * prices.input + written * prices.output) / 1e6
 

@@ -1,4 +1,4 @@
-"""`vouch review exchange`: which of two images wins, as people or numbers decide it."""
+"""`vouch review exchange`: people or numbers decide which of two images wins."""
 
 import argparse
 import math
@@ -65,8 +65,8 @@ def run(options: argparse.Namespace) -> int:
 
     Without an option it counts the items that have such an image. With --export every pair of images that a
     person can compare goes into a CSV file with a column `winner` to fill in (first, second, neither). With
-    --import that file goes into decisions/exchange, which the next run applies. Where the order of the images
-    is known (depths, counts, sizes), --order decides by a file of numbers.
+    --import that file goes into decisions/exchange, which the next run applies. If the order of the images
+    is known (by depths, counts or sizes), --order decides by a file of these numbers.
 
     Examples:
       vouch review exchange greys --export review.csv --images pages
@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
         check_source(options.decided)
         new = read_decisions(options.decided, INFORMATION)
         check_known(new, comparable(rows), name)
-        kept = {one.pair.key: one for one in (*decisions, *new)}  # those about other pairs stay
+        kept = {one.pair.key: one for one in (*decisions, *new)}  # decisions about other pairs stay
         write_text(path, decisions_text(kept.values()))
         print(f"exchange: {len(new)} decisions taken over, {len(kept)} in {path}; `dvc repro` applies them")
     elif options.export:
@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
 def pair_counts(
     rows: Sequence[Row], pairs: Sequence[Candidate], decisions: Sequence[ExchangeDecision]
 ) -> str:
-    """How many pairs there are to decide, how many are decided, and how many items that changes."""
+    """Text with the numbers of pairs to decide, of decided pairs, and of items that these change."""
     count = sum(compared(row) is not None for row in rows)
     exchanges = Exchanges(decisions)
     own = sum(any(row["exchange"] or ()) for row in rows)
@@ -157,7 +157,7 @@ def _winner(decision: ExchangeDecision, candidate: Candidate) -> str:
 
 
 def write_pages(folder: Path, pairs: Sequence[Candidate], images: ImageStore) -> None:
-    """Writes a page for each question, its pairs side by side, with thumbnails. Raises UserError."""
+    """Writes a page of thumbnails for each question, the images of a pair side by side. Raises UserError."""
     by_question: dict[str, list[str]] = {}
     for line, one in enumerate(pairs, start=2):  # as a person counts the lines of the CSV file
         shown = "".join(
@@ -184,7 +184,7 @@ def _ordered(
     pairs: Sequence[Candidate],
     decisions: Sequence[ExchangeDecision],
 ) -> list[ExchangeDecision]:
-    """Decisions by a file of numbers about the pairs that nobody has decided yet."""
+    """Decisions from a file of numbers, for the pairs that are not decided yet."""
     order, ids = read_order(options.order), {row["id"] for row in rows}
     unknown = next((name for name in order if name not in ids), None)
     if unknown is not None:
@@ -253,10 +253,10 @@ def _number(value: Any, where: str) -> float:
 def decided_by_order(
     items: Iterable[ComparingItem], pairs: Iterable[Candidate], order: Mapping[str, ImageNumbers], by: str
 ) -> list[ExchangeDecision]:
-    """Decisions about the pairs whose two images both have a number; equal numbers make no exchange.
+    """Decisions about the pairs in which both images have a number; equal numbers exchange nothing.
 
-    by: who decided, as the decisions name it. Raises UserError if the numbers contradict each other or the
-    items' answers.
+    by: the name under which the decisions are recorded. Raises UserError if the numbers contradict each other
+    or the items' answers.
     """
     known: dict[tuple[str, str], tuple[float, str]] = {}  # by question and digest of the image
     larger_wins: dict[str, tuple[bool, str]] = {}  # by question

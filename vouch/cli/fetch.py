@@ -25,8 +25,8 @@ def run(options: argparse.Namespace) -> int:
     """Download what the profile reads from the network: datasets with an `origin`, and weights of hub models.
 
     Datasets go into .vouch/sources, weights into the hub's own cache. Files that are already there are
-    verified and left alone. Whatever cannot be fetched is reported in a line, and the others go on. Without a
-    pinned commit or digest (`unpinned`) the newest version is taken, and named.
+    verified and left alone. If something cannot be fetched, a line says so, and the others go on. Without a
+    pinned commit or digest (`unpinned`) the newest version is taken, and its commit or digest is shown.
 
     Examples:
       vouch fetch
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def to_bring(project: Project) -> dict[str, str]:
-    """What the profile needs, is not here, and cannot be fetched: what to do, by name."""
+    """By name, what to do about data that the profile needs, but that is not here and cannot be fetched."""
     advice = {}
     for name, entry in project.datasets.items():
         if entry.source == REMOTE:
@@ -91,7 +91,7 @@ def hub_models(project: Project) -> dict[str, HubSource]:
 
 
 def describe(origin: Origin, fetched: Fetched) -> str:
-    """What was fetched, in words; if the profile does not pin it, the commit or digests that would."""
+    """Says what was fetched and, if the profile does not pin it, the commit or digests that would."""
     text = f"{origin}: {len(fetched.files)} files, {fetched.size:,} bytes"
     if origin.pinned:
         return text

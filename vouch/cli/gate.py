@@ -1,7 +1,7 @@
 """The gate of `vouch compare --fail-if`: rules about A minus B, such as `accuracy < 0 and p < 0.01`.
 
-A gate fails if a rule holds. If a number that the rule names is missing, the rule cannot be evaluated, and
-that must not count as a pass.
+A gate fails if a rule holds. If a number that a rule names is missing, the rule cannot be evaluated, and
+the gate must not pass.
 """
 
 import math
@@ -20,11 +20,11 @@ from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.tables import HEADLINE
 from vouch.tables.asked import ORIGINAL
 
-FAILED = 3  # exit status, neither that of an error nor that of wrong arguments
+FAILED = 3  # exit status, different from those of errors and of wrong arguments
 
 
 class Rule(NamedTuple):
-    """Conditions that must all hold for the rule to hold: name, sign and number of each."""
+    """A rule: it holds if all its conditions hold. Each has a name, a sign and a number."""
 
     text: str
     conditions: Sequence[tuple[str, str, float]]
@@ -61,7 +61,7 @@ def rule(text: str) -> Rule:
 
 
 def _numbers(entry: Row) -> dict[str, float]:
-    """The numbers that rules may name, from an entry of `pairs`, where they are known."""
+    """The numbers that rules may name, as far as they are known, from an entry of `pairs`."""
     gaps = {"accuracy": entry["accuracy"]}
     gaps |= {f"set_size_{score}": gap for score, gap in entry["set_size"].items()}
     values = {"p": entry["accuracy"]["p_holm"]}
@@ -74,7 +74,7 @@ def _numbers(entry: Row) -> dict[str, float]:
 
 
 def failures(rules: Sequence[Rule], entries: Sequence[Row]) -> tuple[list[str], list[str]]:
-    """A line for each pair on which a rule holds, and one for each on which a number is missing."""
+    """A line for each pair for which a rule holds, and one for each for which a number is missing."""
     lines, unknown = [], []
     for text, conditions in rules:
         for entry in entries:
@@ -118,7 +118,7 @@ def unjudged(every: Sequence[Row], entries: Sequence[Row], variation: str) -> li
 
 
 def exit_status(failed: Sequence[str], unknown: Sequence[str]) -> int:
-    """The exit status of a gate, which says on stderr what fails and what cannot be judged."""
+    """The exit status of a gate; prints on stderr what fails and what cannot be judged."""
     for line in failed:
         print(f"vouch: fails: {plain(line)}", file=sys.stderr)
     for line in unknown:

@@ -16,12 +16,12 @@ from vouch.tables.asked import LETTERS, ORIGINAL
 from vouch.tables.results import LEADERBOARD, LEADERBOARD_PATH
 
 MOST = 20
-"""Commits to look at, at most: each takes seconds."""
+"""The most commits to look at, since each takes seconds."""
 COLUMNS = (*headline_columns(2), ("answered_alone_5", ""))
 BARS = "▁▂▃▄▅▆▇█"
 LOCK = "dvc.lock"
 FETCH = "`git fetch --unshallow` gets them"
-_MISSING = "No storage files available"  # as DVC says it
+_MISSING = "No storage files available"  # words of DVC's message
 
 
 class Version(NamedTuple):
@@ -33,7 +33,7 @@ class Version(NamedTuple):
 
 
 def history(span: str, protocol: str, variations: bool) -> str:
-    """A list of the versions, and a line for each model and metric. Raises UserError if there are none."""
+    """The text: a list of the versions, then a line for each model and metric. Raises UserError if empty."""
     versions, skipped = _versions(span, protocol, variations)
     if not versions:
         raise UserError(f"{span}: no commit has results that can be read; name commits with results")
@@ -54,7 +54,7 @@ def history(span: str, protocol: str, variations: bool) -> str:
 
 
 def _row(versions: Sequence[Version], key: Line, column: Column) -> list[str] | None:
-    """The metric's label, a drawing, its value in each version, and the change; None if no version has it."""
+    """The metric's label, a drawing, its values by version, and its change; None if no version has it."""
     values = [version.numbers.get(key, {}).get(column, {}).get("value") for version in versions]
     known = [value for value in values if value is not None]
     if not known:
@@ -70,7 +70,7 @@ def _row(versions: Sequence[Version], key: Line, column: Column) -> list[str] | 
 
 
 def _drawn(values: Sequence[float | None]) -> str:
-    """A bar for each value, scaled from the least to the greatest; a blank if there is no value."""
+    """A bar for each value, scaled from the least to the greatest; a blank for a missing value."""
     known = [value for value in values if value is not None]
     low, width = min(known), max(known) - min(known)
     return "".join(
@@ -80,7 +80,7 @@ def _drawn(values: Sequence[float | None]) -> str:
 
 
 def _versions(span: str, protocol: str, variations: bool) -> tuple[list[Version], list[str]]:
-    """The commits of A..B that changed the results, A itself first; and why others are left out."""
+    """The commits of A..B that changed the results, A itself first; then reasons why others are left out."""
     first, _, last = span.partition("..")
     if not first:
         raise UserError(f"--rev: {span} names no first commit; write A..B, such as v1.0..HEAD")
@@ -141,7 +141,7 @@ def leaderboard_at(revision: str) -> list[dict[str, Any]]:
 
 
 def _problem(error: UserError) -> str:
-    """What is wrong, without where and what to do."""
+    """The part of an error that says what is wrong, without the file and without what to do."""
     return str(error).split(": ", 1)[-1].split(";")[0]
 
 

@@ -1,7 +1,7 @@
-"""The leaderboard as commands read it: its numbers by line, what they leave out, and whether they are old.
+"""The leaderboard for commands: its numbers by line, what is left out, and whether it is outdated.
 
-A line is one model on one dataset, in one variation and request type. What only the report needs is imported
-late, since it loads pandas.
+A line is one model on one dataset, in one variation and request type. Modules of the report are imported
+late, since they load pandas.
 """
 
 import sys
@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from vouch.cli.printing import and_more, plain_lines
+from vouch.metrics.blind import BLIND_RATE
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.state import states
 from vouch.report.gates import shown, too_small
@@ -27,9 +28,9 @@ ACCURACY = ("accuracy", "")
 def cells(rows: Iterable[Row], protocol: str, variations: bool = False) -> Cells:
     """Rows of one protocol over all categories, by line and column.
 
-    They are those of the original prompts, if a dataset has them, or of all `variations`; means over several
-    variations are left out. Prediction sets count only with one threshold for all questions and the main
-    alpha, as the faithful protocol has no others. Numbers that the report's gates hold back are left out.
+    These are rows of the original prompts, if a dataset has them, or with `variations` of all; means over
+    several variations are left out. Prediction sets count only with one threshold for all questions and the
+    main alpha: the faithful protocol has no others. Numbers that the report's gates hold back are left out.
     """
     rows = list(rows)
     by_line: dict[Line, dict[Column, Row]] = {}
@@ -46,30 +47,45 @@ def cells(rows: Iterable[Row], protocol: str, variations: bool = False) -> Cells
 
 
 def small(numbers: Cells) -> dict[str, str]:
-    """Datasets that are too small to rank models on, each with the reason.
+    """Datasets that are too small to rank models, each with the reason.
 
-    The groups of its items count; if the items are not here, the questions behind its accuracies.
+    This counts the groups of items or, if the items are not here, the questions behind the accuracies.
     """
+    reasons = {dataset: too_small(count) for dataset, count in groups(numbers).items()}
+    return {dataset: why for dataset, why in reasons.items() if why}
+
+
+def groups(numbers: Cells) -> dict[str, int]:
+    """By dataset, the number of groups of its questions; if the items are not here, of questions."""
     questions: dict[str, int] = {}
     for (dataset, *_), of in numbers.items():
         items = of.get(ACCURACY, {}).get("items") or 0
         questions[dataset] = max(questions.get(dataset, 0), items)
-    reasons = {}
-    for dataset, count in questions.items():
-        path = items_path(dataset)
-        groups = len(pc.unique(ITEMS.read(path, ("group",))["group"])) if path.exists() else count
-        reasons[dataset] = too_small(groups)
-    return {dataset: why for dataset, why in reasons.items() if why}
+    paths = {dataset: items_path(dataset) for dataset in questions}
+    return {
+        dataset: len(pc.unique(ITEMS.read(path, ("group",))["group"]))
+        if path.exists()
+        else questions[dataset]
+        for dataset, path in paths.items()
+    }
+
+
+def is_blind(of: Mapping[Column, Row]) -> bool:
+    """Whether a line is that of a blind baseline."""
+    return bool(of.get((BLIND_RATE, ""), {}).get("value"))
 
 
 def ordered(numbers: Cells) -> list[Line]:
-    """Lines by dataset, variation, request type and accuracy, highest first; in small datasets by name."""
+    """Lines by dataset, variation, request type and accuracy, highest first; in small datasets by name. Blind
+    baselines come last."""
     reasons = small(numbers)
+    blind = {(dataset, model) for (dataset, *_, model), of in numbers.items() if is_blind(of)}
 
-    def rank(key: Line) -> tuple[str, str, int, float, str]:
+    def rank(key: Line) -> tuple[str, str, int, bool, float, str]:
         dataset, variation, output, model = key
         accuracy = numbers[key].get(ACCURACY, {}).get("value") or 0
-        return dataset, variation, OUTPUTS.index(output), 0.0 if dataset in reasons else -accuracy, model
+        merit = 0.0 if dataset in reasons else -accuracy
+        return dataset, variation, OUTPUTS.index(output), (dataset, model) in blind, merit, model
 
     return sorted(numbers, key=rank)
 
@@ -82,7 +98,7 @@ def label(metric: str, score: str) -> str:
 
 
 def long_name(variation: str) -> str:
-    """What a variation does, and its code: `questions negated (ls_n)`; the code alone if nothing says it."""
+    """A variation's description and code: `questions negated (ls_n)`; only the code if there is no other."""
     if variation in ("", ORIGINAL):
         return variation
     from vouch.report.costs import named
@@ -91,7 +107,7 @@ def long_name(variation: str) -> str:
 
 
 def left_out(rows: Iterable[Row]) -> str:
-    """A line for each model, dataset and request type in these leaderboard rows that claims leave out."""
+    """A line for each model, dataset and request type of these rows that is left out of claims."""
     from vouch.metrics.unranked import unranked
     from vouch.report.caveats import NOTE, REMEDY
 
@@ -102,7 +118,7 @@ def left_out(rows: Iterable[Row]) -> str:
 
 
 def warn_if_outdated() -> None:
-    """Prints a line on stderr if results are older than the last change; missing results do not count."""
+    """Prints a line on stderr if results are older than the last change; says nothing of missing results."""
     changed = [
         state for state in states(read_dag()) if not state.fresh and None not in state.now.outs.values()
     ]

@@ -1,6 +1,7 @@
-"""`vouch lock`: models and datasets, pinned to a commit or to the digests of their files."""
+"""`vouch lock`: pins models and datasets to a commit or to the digests of their files."""
 
 import argparse
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,14 @@ from vouch.datasets.fetch.download import fetch
 from vouch.datasets.fetch.hub import commit_of
 from vouch.datasets.fetch.origin import REMOTE, Download, Origin
 from vouch.models.lock_entry import LOCAL_ENGINE, FolderSource, HubSource
-from vouch.models.pins import check_model_folder, check_model_type, count_parameters, dtype_of, resolve
+from vouch.models.pins import (
+    check_model_folder,
+    check_model_type,
+    count_parameters,
+    dtype_of,
+    resolve,
+    takes_images,
+)
 from vouch.params.project import MODELS, Models
 from vouch.pipeline.dag import PARAMS
 from vouch.pipeline.errors import UserError, did_you_mean
@@ -49,7 +57,7 @@ def _unpinned(params: str) -> Iterator[str]:
 
 
 def lock_dataset(name: str, revision: str | None) -> str:
-    """Pins a dataset in params.yaml and in the profiles that it is a copy of; returns what it did."""
+    """Pins a dataset in params.yaml and in the profiles equal to it; returns a line that says what it did."""
     path = Path(PARAMS)
     before = path.read_text(encoding="utf-8")
     text, pinned_to = locked_data(before, name, revision)
@@ -66,9 +74,9 @@ def lock_dataset(name: str, revision: str | None) -> str:
 
 
 def locked_data(text: str, name: str, revision: str | None) -> tuple[str, str]:
-    """params.yaml with one dataset pinned, and what it is pinned to. Raises UserError.
+    """The text of params.yaml with one dataset pinned, and a description of the pin. Raises UserError.
 
-    Of a hub dataset only its card is fetched. A digest needs the file itself, which goes to the store.
+    For a dataset on the hub only its card is fetched; for a digest, the file itself, into the store.
     """
     values = loads(text, PARAMS)
     entry = validated(DatasetEntry, values["datasets"][name], f"{PARAMS}: datasets.{name}")
@@ -87,7 +95,7 @@ def locked_data(text: str, name: str, revision: str | None) -> tuple[str, str]:
         if revision:
             raise UserError(f"datasets.{name}: files at addresses have no revision; leave out --revision")
         known = [Download(url=one.url, name=one.name) for one in origin.downloads]
-        files = fetch(name, Origin(parts=known)).files  # as the servers have them now
+        files = fetch(name, Origin(parts=known)).files  # as they are on the servers now
         parts = [written] if origin.url is not None else written["parts"]
         for part, file in zip(parts, files, strict=True):
             part["sha256"] = Quoted(file.digest)
@@ -97,7 +105,7 @@ def locked_data(text: str, name: str, revision: str | None) -> tuple[str, str]:
 
 
 def moved_on(name: str, commit: str, head: str) -> str:
-    """Says so if the head of the hub's repository is another commit."""
+    """A remark if the head of the hub's repository is another commit; otherwise empty."""
     if commit == head:
         return ""
     return f"; {BRANCH} has moved on to {head[:12]}, `vouch lock {name} --revision {BRANCH}` follows"
@@ -123,14 +131,14 @@ def run(options: argparse.Namespace) -> int:
     """Pin models and datasets, so that a run tomorrow uses the same bytes.
 
     For a model, models.lock gets the commit of its hub repository, and the SHA-256 of every file that the
-    model is loaded from. What people wrote there stays: only digests are replaced, and what is missing
-    (commit, engine, dtype, parameters, licence) is filled in. No weights are downloaded. A model in a folder
-    is pinned by what the folder holds.
+    model is loaded from. Values that people wrote there stay: only digests are replaced, and missing values
+    (commit, engine, dtype, parameters, licence) are filled in. No weights are downloaded. A model in a folder
+    is pinned by the digests of its files.
 
     For a dataset with an `origin`, the commit of its hub repository or the SHA-256 of its files goes into
-    params.yaml, and into the profile that params.yaml is a copy of.
+    params.yaml, and into the profile of which params.yaml is a copy.
 
-    A known commit stays, and a line says if its repository has moved on; --revision main follows it.
+    A known commit stays, and a line says if its repository has newer ones; --revision main takes the newest.
 
     Examples:
       vouch lock                                     everything in the profile without a commit or digests
@@ -152,7 +160,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _lock(name: str, repo: str | None, revision: str | None, datasets: Sequence[str]) -> str:
-    """Pins a model or dataset; returns what it is pinned to. datasets: those with an origin."""
+    """Pins a model or dataset; returns a description of the pin. datasets: those with an origin."""
     before = MODELS.read_text(encoding="utf-8")
     if name in datasets and name not in _validated(before).models:
         if repo:
@@ -171,7 +179,7 @@ def _lock(name: str, repo: str | None, revision: str | None, datasets: Sequence[
 def locked(
     text: str, name: str, repo: str | None, revision: str | None, others: Sequence[str] = ()
 ) -> tuple[str, str]:
-    """models.lock with one entry pinned, and what it is pinned to. others: names of datasets, to suggest.
+    """models.lock with one entry pinned, and a description of the pin. others: datasets' names to suggest.
 
     Raises UserError.
     """
@@ -186,6 +194,7 @@ def locked(
         facts = {"licence": pin.licence} if pin.licence else {}
         fill(entry, pin.files, pin.dtype, pin.parameters, facts)
         pinned_to = f"{source.repo} at {pin.revision[:12]}, {len(pin.files)} files"
+        pinned_to += _noted(name, entry, pin.sees)
         pinned_to += moved_on(name, pin.revision, pin.head)
     elif isinstance(source, FolderSource):
         folder = Path(source.path)
@@ -194,12 +203,35 @@ def locked(
         check_model_type(config, str(folder))
         files = folder_digests(folder)
         fill(entry, files, dtype_of(config), count_parameters(folder), {})
-        pinned_to = f"{folder}, {len(files)} files"
+        pinned_to = f"{folder}, {len(files)} files" + _noted(name, entry, takes_images(config))
+    elif served_without_images(name, source.url, source.name):
+        pinned_to = f"{source.name} at {source.url}" + _noted(name, entry, sees=False)
     else:
         raise UserError(f"{MODELS}: {name} is on a server, which has no files to pin; use it as it is")
     changed = edited(document)
     _validated(changed)
     return changed, pinned_to
+
+
+def served_without_images(model: str, url: str, name: str) -> bool:
+    """Whether a server, asked with the model's key, says that it takes no images."""
+    from vouch.models.server.client import read_settings
+    from vouch.models.server.images import refuses_images
+
+    return refuses_images(url, name, read_settings(model, url, os.environ))
+
+
+def _noted(name: str, entry: CommentedMap, sees: bool) -> str:
+    """Writes into an entry that its model takes no images; says so. Raises UserError if it says otherwise."""
+    if entry.get("sees", sees) != sees:
+        raise UserError(
+            f"{MODELS}: {name}: says sees: {str(not sees).lower()}, but the model takes "
+            f"{'' if sees else 'no '}images; take sees out of it"
+        )
+    if sees:
+        return ""
+    _put(entry, "sees", False)
+    return "; it takes no images"
 
 
 def _entry(
@@ -219,7 +251,7 @@ def _entry(
     elif repo and repo != models[name]["source"]["repo"]:
         models[name]["source"].update(repo=repo, revision=None)
     entry: CommentedMap = models[name]
-    if entry.fa.flow_style():  # on one line: over several now, and a comment behind it stays behind it
+    if entry.fa.flow_style():  # on one line: turned into several, with its comment after the last
         entry.fa.set_block_style()
         if name in models.ca.items:
             entry.ca.items[next(reversed(entry))] = models.ca.items.pop(name)
@@ -250,7 +282,7 @@ def fill(
 
 
 def _put(entry: CommentedMap, key: str, value: Any) -> None:
-    """Adds a missing key, before the last one if a comment follows that one: it belongs to the next entry."""
+    """Adds a missing key: before the last key if a comment follows, as that belongs to the next entry."""
     if key not in entry:
         entry.insert(max(len(entry) - 1, 0) if _has_tail(entry) else len(entry), key, value)
 
@@ -265,7 +297,7 @@ def _has_tail(entry: CommentedMap) -> bool:
 
 
 def _digests(old: CommentedMap, files: dict[str, str]) -> CommentedMap:
-    """Sorted digests, with the comments beside the old ones and after the last of them."""
+    """The digests sorted, with the comments beside the old ones, and the one after the last."""
     new = CommentedMap((name, files[name]) for name in sorted(files))
     last = next(reversed(old), None)
     for name, comment in old.ca.items.items():

@@ -24,6 +24,7 @@ Examples:
   dvc repro                             run it (or: snakemake --cores 2)
   vouch show                            the results
   vouch compare MODEL_A MODEL_B         the difference, with interval and p-value
+  vouch compare scores.csv              the same for a table of scores or logs of others, without a checkout
 
 Numbers:
   accuracy      share of the questions answered correctly
@@ -42,15 +43,17 @@ Exit status: 0 success, 1 error, 2 wrong arguments, 3 `compare --fail-if` fails,
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs one command in the checkout that holds the current folder; returns the exit status."""
+    """Runs one command, in the checkout that holds the current folder if it needs one; returns the exit
+    status."""
     open_streams()
     given = sys.argv[1:] if argv is None else argv
     try:
         _check_text(given)
         command = _find(given)
         options = Parser(command).parse_args(given[len(command.name.split()) :])
-        os.chdir(_checkout())
-        check_place()
+        if not command.outside(options):
+            os.chdir(_checkout())
+            check_place()
         with warnings_aside():
             return int(command.run(options))
     except BrokenPipeError:
@@ -71,7 +74,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _find(given: Sequence[str]) -> Command:
-    """The command that the first words name. Exits with help, or with one line if they name none."""
+    """The command named by the first words. Exits with help, or with one line if they name none."""
     known = commands()
     group = given[0] if given and given[0] in known else ""
     word = next(iter(given[1:] if group else given), "--help")
@@ -108,7 +111,7 @@ def _group_help(group: str, own: Mapping[str, Found]) -> str:
 
 
 def _lines(commands: Mapping[str, str]) -> str:
-    """One line for each, in two columns; a name that is too long stands above its line."""
+    """One line for each command, in two columns; a name that is too long goes on a line above."""
     return "".join(
         f"  {name:<12}{about}\n" if len(name) < 12 else f"  {name}\n{'':14}{about}\n"
         for name, about in commands.items()

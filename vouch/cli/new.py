@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vouch.cli.command import FILES, argument, command
-from vouch.cli.lock import locked
+from vouch.cli.lock import locked, served_without_images
 from vouch.cli.printing import plain
 from vouch.cli.schema import FOLDER
 from vouch.cli.use import MODELINE, PROFILES, as_params, edited, editor, flow
@@ -17,19 +17,21 @@ from vouch.datasets.loaders import jsonl
 from vouch.datasets.read.files import SourceFiles
 from vouch.datasets.read.forms import ENDINGS
 from vouch.models.lock_entry import SERVER_ENGINE
+from vouch.models.pins import takes_images
 from vouch.params.check import TRAINED, check_params
 from vouch.params.project import MODELS, PARAMS, Models
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.validation import NAME, validated
 from vouch.pipeline.yaml12 import load, loads
+from vouch.tables.answered import read_json
 from vouch.tables.results import model_slug
 
 HUB = "hub:"
 SERVER = re.compile(r"https?://")
 ITEMS = jsonl.Settings().file
 TABLES = [ending for ending in ENDINGS if not ending.startswith(".json")]
-TEMPLATE = "plain"  # which adds no options to those that the user wrote
+TEMPLATE = "plain"  # adds no options to those that the user wrote
 
 
 def _absolute(given: str) -> str:
@@ -60,11 +62,11 @@ def _absolute(given: str) -> str:
     ),
 )
 def run(options: argparse.Namespace) -> int:
-    """Begin with your own data and models: write a profile that names them and nothing else.
+    """Begin with your own data and models: write a profile that names only these.
 
     Every other key has a default; `vouch use` writes them all into params.yaml. A data folder holds
-    items.jsonl and images; a table (CSV, Parquet) needs an entry by hand, with `loader: table` and what its
-    columns hold (docs/add-a-dataset.md). A model is one of these: a folder of weights or of
+    items.jsonl and images; a table (CSV, Parquet) needs an entry by hand, with `loader: table` and a meaning
+    for each column (docs/add-a-dataset.md). A model is one of these: a folder of weights or of
     released answers; a repository of the hub, which is pinned in models.lock and needs the network; or a
     server that speaks OpenAI's protocol, which becomes an entry of models.lock (write URL#NAME if it serves
     several models).
@@ -104,6 +106,8 @@ def run(options: argparse.Namespace) -> int:
     data = ", ".join(f"{n} questions of {name}" for name, n in zip(datasets, questions, strict=True))
     next_steps = "switches to it, `dvc repro` runs it and builds reports/index.html"
     print(f"new: {path}: {plain(data)}, for {plain(', '.join(models))}")
+    for name in _without_images(models, lock):
+        print(f"new: {plain(name)} takes no images: it is asked the questions without them")
     print(f"new: `vouch use {options.name}` {next_steps}")
     return 0
 
@@ -126,7 +130,7 @@ def count(folder: str) -> int:
 
 
 def _table(given: Path) -> Path | None:
-    """A file that the loader `table` reads: the one given, or the first in the folder given."""
+    """A file that the loader `table` can read: the given one, or the first in the given folder."""
     files = [given] if given.is_file() else sorted(given.glob("*"))
     return next((path for path in files if path.suffix.lower() in TABLES), None)
 
@@ -136,13 +140,13 @@ def _relative(folder: str) -> str:
 
 
 def _slug(name: str, other: str) -> str:
-    """The name for a folder or model: without accents, or `other` if nothing of a-z and 0-9 is left."""
+    """A name for a folder or model, without accents; `other` if no characters of a-z and 0-9 are left."""
     letters = "".join(char for char in unicodedata.normalize("NFKD", name) if not unicodedata.combining(char))
     return model_slug(letters) if re.search("[a-z0-9]", letters.lower()) else other
 
 
 def _model(given: str, lock: str) -> tuple[str, str, str]:
-    """models.lock with the entry that a model needs, the model's name, and its source in params.yaml."""
+    """models.lock with the entry that the model needs, the model's name, and its source for params.yaml."""
     if given.startswith(HUB):
         repo = given.removeprefix(HUB)
         known = validated(Models, loads(lock, str(MODELS)), str(MODELS)).models
@@ -174,8 +178,21 @@ def _check_folders(models: dict[str, str]) -> None:
             answer_files(here, name)
 
 
+def _without_images(models: dict[str, str], lock: str) -> Iterator[str]:
+    """The models that take no images, as their folder or their entry of models.lock says."""
+    entries = validated(Models, loads(lock, str(MODELS)), str(MODELS)).models
+    for name, source in models.items():
+        if source == str(MODELS):
+            sees = entries[name].sees is not False
+        else:
+            config = Path(source) / "config.json"
+            sees = not config.is_file() or takes_images(read_json(config))
+        if not sees:
+            yield name
+
+
 def _trained(models: dict[str, str]) -> Iterator[tuple[str, Any]]:
-    """The entries of `train` for models that a stage makes, from params.yaml or else from a profile.
+    """The entries of `train` for models that a stage makes: from params.yaml, or else from a profile.
 
     Raises UserError if none of them has such an entry.
     """
@@ -209,6 +226,7 @@ def _of_server(given: str, lock: str) -> tuple[str, str, str]:
         document["models"][slug] = {
             "engine": SERVER_ENGINE,
             "source": flow(kind="server", url=url, name=name),
+            **({"sees": False} if served_without_images(slug, url, name) else {}),
         }
     elif entry["source"].get("url") != url or entry["source"].get("name") != name:
         raise UserError(
@@ -218,7 +236,7 @@ def _of_server(given: str, lock: str) -> tuple[str, str, str]:
 
 
 def _distinct(kind: str, given: list[str], names: list[str]) -> list[str]:
-    """The names. Raises UserError where two are the same."""
+    """The names. Raises UserError if two are the same."""
     first: dict[str, str] = {}
     for each, name in zip(given, names, strict=True):
         if name in first:

@@ -1,4 +1,4 @@
-"""What a run would do: how much it asks of the models, what that costs, and which stages are stale."""
+"""The plan of a run: the requests to the models, their cost, and the stages that are stale."""
 
 import argparse
 from collections import Counter
@@ -21,6 +21,7 @@ from vouch.cli.counts import (
     prices_table,
     prompt_sets,
     sizes,
+    take_images,
     variations_of,
 )
 from vouch.cli.printing import and_more, as_json, plain, plain_lines, table
@@ -70,32 +71,46 @@ Row = Mapping[str, Any]
         default=1.0,
         help="for datasets without results: 1 + (questions in a group - 1) x their correlation; default: 1",
     ),
+    argument(
+        "--probe",
+        metavar="NAME",
+        names="models",
+        help="show instead what this model would be given for a prompt of each dataset",
+    ),
     json_argument(),
 )
 def run(options: argparse.Namespace) -> int:
     """Show what would run before anything runs: datasets, models, prompts, forward passes, GPU hours and
     stages.
 
-    The plan is that of the present params.yaml, or of another profile, which changes nothing and needs
-    neither a network nor data. Where a dataset has no prompts yet, the number is `at most`: every item that
-    the loader counts before cleaning, with every variation that can apply to it. `about` says that the number
-    of items or of option rotations is a guess.
+    The plan is that of the present params.yaml, or of another profile; it changes nothing and needs neither a
+    network nor data. If a dataset has no prompts yet, the number is `at most`: every item that the loader
+    counts before cleaning, with every variation that can apply to it. `about` means that the number of items
+    or of option rotations is a guess.
 
-    Forward passes are a lower bound. Generated text needs one pass a token, models that keep the size of
-    images need one pass a row, and passes over the shared image prefixes are not counted. Answers in the work
+    Forward passes are a lower bound. Generated text needs one pass per token, models that keep the size of
+    images need one pass per row, and passes over shared image prefixes are not counted. Answers in the work
     cache are not asked for again.
+
+    With --probe a prompt of each dataset is rendered as it would be asked: its tokens, where letters are
+    read, and which tokens are letters. No weights are loaded, no request is sent. Mind lines with `!`.
 
     Examples:
       vouch plan
       vouch plan --json                      for programs
       vouch plan kostumov                    the size of a study, before `vouch use kostumov`
+      vouch plan --probe my_model            the tokens of a prompt, and which of them are option letters
       vouch plan --power 3                   can it detect a difference of 3 points, and if not, what would?
     """
     where = str(PROFILES / f"{options.profile}.yaml") if options.profile else PARAMS
     values = loads(profile_text(options.profile, []), where) if options.profile else load(Path(PARAMS))
     project = check_params(values, where)
+    if options.probe is not None:
+        from vouch.cli.probe import show
+
+        return show(project, options.probe, options.json)
     dag = read_dag(params=values)
-    check_lock()  # `dvc repro` would meet it, even where all receipts fit
+    check_lock()  # `dvc repro` reads dvc.lock even if all receipts fit
     waiting = [state for state in states(dag) if not state.fresh]
     stale = {state.stage.name for state in waiting}
     following = dag.downstream(stale)
@@ -115,7 +130,8 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         stages = {state.stage.name: state.why for state in waiting}
         named = {"profile": project.profile, "datasets": _named(project, items, counts)} | asked
-        named |= {"models": models, "judge": judged, "power": power_rows, "stages": stages}
+        causes = {state.stage.name: state.causes for state in waiting}
+        named |= {"models": models, "judge": judged, "power": power_rows, "stages": stages, "causes": causes}
         print(as_json(named | {"following_stages": following, "strays": strays}), end="")
         return 0
     lines = [*_rewrites(project, items, stale), *_judge(judged), *_away(project, items)]
@@ -163,7 +179,7 @@ def _datasets(project: Project, items: Mapping[str, Items], counts: Mapping[str,
 
 
 def _named(project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]) -> list[dict[str, Any]]:
-    """The datasets, as JSON has them."""
+    """The datasets, for JSON."""
     return [
         {
             "dataset": name,
@@ -179,8 +195,9 @@ def _named(project: Project, items: Mapping[str, Items], counts: Mapping[str, Co
 
 
 def _asked(project: Project, counts: Mapping[str, Count], stale: set[str], cells: Cells) -> dict[str, Any]:
-    """What will be asked of all models together. later: cells that run only if their inputs change."""
-    counted = [counts[dataset].of(project.extract, model, dataset) for model, dataset in cells]
+    """The requests to all models together; `later` counts cells that run only if their inputs change."""
+    sees = take_images(project)
+    counted = [counts[dataset].of(project.extract, model, dataset, sees[model]) for model, dataset in cells]
     return {
         "cells": len(counted),
         "later": sum(f"extract@{model}-{dataset}" not in stale for model, dataset in cells),
@@ -221,7 +238,7 @@ def _judge(most: Mapping[str, int]) -> Iterable[str]:
 
 
 def _away(project: Project, items: Mapping[str, Items]) -> Iterable[str]:
-    """What is still to be brought here, and pinned."""
+    """Lines about sources that must still be brought here, and pinned."""
     away = [name for name, each in items.items() if not each.here]
     fetched = [name for name in away if project.datasets[name].source == REMOTE]
     own = [f"{name} ({project.datasets[name].source})" for name in away if name not in fetched]
@@ -256,12 +273,15 @@ def _stages(waiting: Sequence[State], following: Sequence[str]) -> str:
     text = f"{len(waiting)} stages are not up to date" + (f": {kinds}" if waiting else "") + "\n"
     if following:
         text += f"{len(following)} more run if their inputs change: {_kinds_of(following)}\n"
-    missing = [  # stages that never ran have one reason in common, not each its own file
-        replace(state, why="outputs are missing") if state.why.endswith(" is missing") else state
-        for state in waiting
+    missing = [  # stages that never ran share one reason, in place of each naming its own file
+        replace(state, causes=tuple(dict.fromkeys(map(_cause, state.causes)))) for state in waiting
     ]
     rows = [list(line) for line in by_reason(missing)]
     return text + (table(["stages", "because"], rows) if rows else "")
+
+
+def _cause(cause: str) -> str:
+    return "outputs are missing" if cause.endswith(" is missing") else cause
 
 
 def _kinds_of(names: Sequence[str]) -> str:
@@ -280,7 +300,7 @@ _FORMS = {
     **{"questions": "d", "from": "", "spread": ".2f", "finds": ".1f", "needed": "d"},
     **{"gpu_hours": ".1f", "needed_gpu_hours": ".1f"},
 }
-"""The columns of `power`, and how the screen writes them."""
+"""The columns of `power`, and their formats on the screen."""
 
 
 def power(
@@ -291,11 +311,11 @@ def power(
     discordant: float,
     design: float,
 ) -> list[dict[str, Any]]:
-    """A row for each dataset; none without `points`, a difference of accuracy in per cent. Raises UserError.
+    """A row for each dataset; none without `points`, a difference in accuracy in per cent. Raises UserError.
 
     finds: the smallest difference that is detected, 0 ... 1; None if it exceeds the largest possible one.
-    needed: the number of questions that detects the wanted difference. gpu_hours and needed_gpu_hours: for
-    the questions planned and for those needed. All are None if the number of questions is unknown.
+    needed: the number of questions that detect the wanted difference. gpu_hours and needed_gpu_hours: for
+    the planned and for the needed questions. All are None if the number of questions is unknown.
     """
     if points is None:
         return []
@@ -335,7 +355,7 @@ def power(
 
 
 def power_table(rows: Sequence[Row], claims: int, options: argparse.Namespace) -> str:
-    """The rows of `power`, and what they rest on."""
+    """The rows of `power` as a table, and the assumptions behind them."""
     if not rows:
         return ""
     points = f"{100 * rows[0]['wanted']:g} points"
@@ -364,7 +384,7 @@ def _claims(project: Project, items: Mapping[str, Items]) -> int:
 
 
 def _seen() -> dict[str, float]:
-    """By dataset, the spread of the median pair of models in earlier results, for the first request type."""
+    """By dataset, the median spread over pairs of models in earlier results, for the first request type."""
     if not DIFFERENCES_PATH.exists():
         return {}
     spreads: dict[str, dict[str, list[float]]] = {}

@@ -1,6 +1,7 @@
-"""What commands print: tables, numbers and JSON, in plain text that cannot act on a terminal."""
+"""The output of commands: tables, numbers and JSON, as plain text that cannot control a terminal."""
 
 import json
+import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -8,14 +9,14 @@ from typing import Any
 def plain(text: object) -> str:
     """One line that neither moves the cursor nor sets a colour: unprintable characters become spaces.
 
-    Such are control characters, the first character of escape sequences, line ends, and characters that
+    These are control characters, the first character of escape sequences, line ends, and characters that
     change the direction of writing.
     """
     return "".join(char if char.isprintable() else " " for char in str(text))
 
 
 def plain_lines(lines: Iterable[str]) -> str:
-    """Lines of plain text, each with its line end."""
+    """The lines as plain text, each with a line end."""
     return "".join(f"{plain(line)}\n" for line in lines)
 
 
@@ -23,6 +24,15 @@ def cut(text: object, width: int) -> str:
     """One line of at most `width` characters."""
     line = " ".join(plain(text).split())
     return line if len(line) <= width else f"{line[: width - 1]}…"
+
+
+WIDTH = 80
+
+
+def wrapped(line: str, indent: str = "") -> str:
+    """A line of at most WIDTH characters, and what does not fit into it on further ones that are indented."""
+    kept = textwrap.wrap(plain(line), WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ")
+    return "\n".join(kept or [""]) + "\n"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
@@ -38,7 +48,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number, or n.a. if there is none."""
+    """A number, or `n.a.` if there is none."""
     return "n.a." if value is None else f"{value:.{digits}f}"
 
 
@@ -57,5 +67,5 @@ def as_json(value: Any) -> str:
 
 
 def and_more(names: Sequence[object], kind: str = "") -> str:
-    """` and 2 more` for three names, nothing for one."""
+    """` and 2 more` for three names, an empty text for one."""
     return f" and {len(names) - 1} more{kind and f' {kind}'}" if len(names) > 1 else ""

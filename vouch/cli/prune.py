@@ -23,12 +23,12 @@ from vouch.pipeline.state import MARKER, STAMPS, stamp_path
 from vouch.pipeline.yaml12 import dumped, load
 
 _ROOTS = ("data", "reports")
-_OF_DVC = re.compile(r"\.[\w-]{22}\.tmp")  # what DVC was writing when it was killed, or the disk was full
+_OF_DVC = re.compile(r"\.[\w-]{22}\.tmp")  # files that a killed DVC, or a full disk, left unfinished
 
 
 @dataclass
 class Pruning:
-    """Files that were removed, moved to UNUSED, or left because no record says that a stage made them."""
+    """Files that were removed, moved to UNUSED, or kept because no record says that a stage made them."""
 
     removed: list[str] = field(default_factory=list)
     moved: list[str] = field(default_factory=list)
@@ -44,8 +44,8 @@ class Pruning:
 def run_prune(options: argparse.Namespace) -> int:
     """Remove the results of an earlier profile: outputs that dvc.lock or a receipt names, and their records.
 
-    What DVC's cache holds can come back from there, so switching back computes nothing. Results that it does
-    not hold, as after a failed run, are moved to .vouch/unused; `vouch store restore` brings them back.
+    Results in DVC's cache can come back from there, so switching back computes nothing. Results that it does
+    not have, as after a failed run, are moved to .vouch/unused; `vouch store restore` brings them back.
     --force removes them for good. Files that no record names are listed and left alone.
 
     Examples:
@@ -63,9 +63,9 @@ def run_prune(options: argparse.Namespace) -> int:
 
 
 def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
-    """Removes the outputs of stages that `dag` does not have; moves what DVC's cache does not hold.
+    """Removes the outputs of stages that `dag` does not have; moves those that DVC's cache does not hold.
 
-    force: removes these as well. No runner may be at work, as it rewrites dvc.lock.
+    force: removes these, too. No runner may be at work, because this rewrites dvc.lock.
     """
     gone = {name: record for name, record in read_lock().items() if name not in dag.stages}
     kept = {str(receipt_path(s)) for s in dag.stages.values()} | {stamp_path(s) for s in dag.stages.values()}
@@ -75,7 +75,7 @@ def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
     made = set().union(*outs_of_each)
     sources = {dep for stage in dag.stages.values() for dep in stage.deps if dep not in dag.maker}
     sources -= {dep for stage in dag.stages.values() for dep in dag.fan_ins(stage)}
-    ours = set(dag.maker) | sources | {f"{root}/README.md" for root in _ROOTS}  # those pages are in git
+    ours = set(dag.maker) | sources | {f"{root}/README.md" for root in _ROOTS}  # these pages are in git
 
     pruning = Pruning()
     parts = (path for at in (RECEIPTS.parent, RECEIPTS) for path in at.glob(".*.part"))
@@ -98,7 +98,7 @@ def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
         pruning.removed = [path for path in pruning.removed if not _at_or_below(Path(path), beside)]
     if not dry_run:
         if LOCK.exists():
-            # the present stages too, as they get other parameters
+            # also for the present stages, whose parameters may change
             remember(load(LOCK).get("stages", {}).values())
         if pruning.moved:
             set_aside([*pruning.moved, *map(str, receipts)])
@@ -144,7 +144,7 @@ def _remove_empty_folders(root: Path) -> None:
 
 
 def _prune_lock(gone: list[str]) -> None:
-    """Removes the entries of these stages, so that dvc.lock describes one profile."""
+    """Removes the entries of these stages, so that dvc.lock describes a single profile."""
     from ruamel.yaml import YAML
 
     lock = YAML().load(LOCK.read_text(encoding="utf-8"))
@@ -157,9 +157,9 @@ def _prune_lock(gone: list[str]) -> None:
 def run_restore(_options: argparse.Namespace) -> int:
     """Bring back the files that were moved to .vouch/unused because no stage made them any more.
 
-    A run moves files there that belong to models and datasets which params.yaml no longer names; `vouch store
-    prune` moves what DVC's cache does not hold. The next run moves them again if they still belong to no
-    stage. If a file has been made again meanwhile, it stays as it is, and the older one stays in
+    A run moves the files of models and datasets there that params.yaml no longer names; `vouch store
+    prune` moves files that DVC's cache lacks. The next run moves them again if they still belong to no
+    stage. If a file was made again meanwhile, the new one stays, and the older one remains in
     .vouch/unused.
 
     Examples:

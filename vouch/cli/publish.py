@@ -1,4 +1,4 @@
-"""Write results in the formats of others."""
+"""Write results in the formats of other tools."""
 
 import argparse
 import gzip
@@ -32,7 +32,7 @@ REPORTS = Path("reports")
 TOKEN = "HF_TOKEN"
 Prompt = Mapping[str, Any]
 Answer = tuple[tuple[str, ...], tuple[float | str, ...]]
-"""The scored continuations and the log-likelihood of each, in nats; or no continuation and a text."""
+"""Scored continuations and the log-likelihood of each in nats, or no continuations and one text."""
 
 
 @command(
@@ -49,8 +49,8 @@ def run_export(options: argparse.Namespace) -> int:
     """Write a model's answers as the log of samples that lm-evaluation-harness or lmms-eval would write.
 
     Letters become choices; their log-likelihoods are the log-softmax over the letters of the prompt's
-    options. Likelihoods become choices with the negated NLL. Texts are the greedy ones. Prompts without an
-    answer are left out. The same answers give the same bytes, and a file that ends in .gz is compressed.
+    options. Likelihoods become choices with the negated NLL. Texts: only greedy ones. Prompts without an
+    answer are left out. The same answers give the same bytes, and a file named *.gz is compressed.
 
     Examples:
       vouch publish export my_model mmbench --form lm_eval --out samples.jsonl
@@ -82,7 +82,7 @@ def _prompts(dataset: str, variation: str) -> dict[str, Prompt]:
 def _answers(
     options: argparse.Namespace, prompts: Mapping[str, Prompt]
 ) -> tuple[str, dict[str, Answer | None]]:
-    """The request type that has answers, and the answer to each prompt, None if it is missing."""
+    """The request type that has answers, and each prompt's answer, or None if it is missing."""
     by_output: dict[str, dict[str, Answer | None]] = {}
     for output in [options.output] if options.output else OUTPUTS:
         table, path = RESPONSES[output]
@@ -155,8 +155,8 @@ def _records(
 def _targets(prompt: Prompt, item: Mapping[str, Any], scored: bool) -> list[Any]:
     """The correct answers, as the log names them.
 
-    For scored choices these are their indices; for a text the labels of the options, or their words if they
-    have no labels; for an open question its references.
+    For scored choices, these are indices; for a text, the labels of the options, or their words if they
+    have no labels; for an open question, its references.
     """
     if not prompt["options"]:
         return list(item["references"])
@@ -167,7 +167,7 @@ def _targets(prompt: Prompt, item: Mapping[str, Any], scored: bool) -> list[Any]
 
 def _write(path: Path, lines: Iterable[str]) -> None:
     with replacing(path) as temporary, temporary.open("wb") as raw:
-        # with neither a name nor a time in the header, the same lines give the same file
+        # the header has neither a name nor a time, so that the same lines give the same file
         sink = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw
         for line in lines:
             sink.write(line.encode() + b"\n")
@@ -185,7 +185,7 @@ def _write(path: Path, lines: Iterable[str]) -> None:
     ),
 )
 def run_hub(options: argparse.Namespace) -> int:
-    """Write the report's tables as a dataset of the hub: a Parquet file and a configuration for each, and a
+    """Write the report's tables as a dataset of the hub: for each a Parquet file and a configuration, and one
     card.
 
     If the repository does not exist, it is created as a private one. The token is read from the environment
@@ -215,7 +215,7 @@ def run_hub(options: argparse.Namespace) -> int:
 
 
 def write_dataset(folder: Path, tables: "dict[str, pd.DataFrame]", name: str) -> None:
-    """Writes a dataset that `datasets.load_dataset(name, TABLE)` and `vouch.results(folder)` can read."""
+    """Writes a dataset that `datasets.load_dataset(name, TABLE)` and `vouch.results(folder)` can load."""
     import datasets
 
     datasets.disable_progress_bars()

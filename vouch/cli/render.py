@@ -1,4 +1,4 @@
-"""`vouch review render`: the images of a variation as files, and pages of images that a person looks at."""
+"""`vouch review render`: the images of a variation as files, with a page for a person to look at."""
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,9 +43,9 @@ _PAGE = (
 def run(options: argparse.Namespace) -> int:
     """Write the images of a variation as files, to look at.
 
-    For the first items that the variation applies to, each image as a model would get it is written as a PNG
+    For the first items to which the variation applies, each image, as a model would get it, becomes a PNG
     file, beside those of `original`, with a page that shows the prompts and the correct options. The
-    variation need not be in params.yaml. The dataset's items, images and rewrites must be there (`dvc repro
+    variation need not be in params.yaml. The dataset's items, images and rewrites must exist (`dvc repro
     rewrite@DATASET`).
 
     Examples:
@@ -85,7 +85,7 @@ def check_folder(folder: Path, command: str) -> None:
 
 @contextmanager
 def folder_of_pages(folder: Path, command: str) -> Iterator[Path]:
-    """A folder to fill, which replaces one that the command made earlier. Raises UserError."""
+    """Yields a folder to fill, which then replaces one that the command made earlier. Raises UserError."""
     check_folder(folder, command)
     with replacing_folder(folder) as made:
         yield made
@@ -104,7 +104,7 @@ def write_page(file: Path, title: str, body: str) -> None:
 
 
 def prompts(name: str, entry: DatasetEntry, variation: str) -> Iterator[Sequence[Row]]:
-    """For each item that the variation applies to: its original prompt, then those of the variation."""
+    """For each item to which the variation applies: its original prompt, then those of the variation."""
     loaded = [load_variation(each) for each in dict.fromkeys((ORIGINAL, variation))]
     template = read_template(entry.template, entry.variant)
     all_prompts = Prompts(loaded, template, entry.template, None)
@@ -124,7 +124,7 @@ def prompts(name: str, entry: DatasetEntry, variation: str) -> Iterator[Sequence
 
 
 def write_images(rows: Sequence[Row], number: int, images: ImageStore, folder: Path) -> dict[str, str]:
-    """Writes the images of an item's prompts; returns file names by recipe (`repr`). number: of the item."""
+    """Writes the images of an item's prompts; returns recipe (`repr`) -> file name. number: the item's."""
     files: dict[str, str] = {}
     for row in rows:
         for position, recipe in enumerate(row["images"], start=1):

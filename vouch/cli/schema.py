@@ -1,7 +1,7 @@
-"""`vouch schema`: JSON schemas of files that people write, and tables of what is declared.
+"""`vouch schema`: JSON schemas of files that people write, and tables of declarations for the pages.
 
-Those of params.yaml and models.lock come from the models that check them. items.jsonl is checked by hand
-(vouch/datasets/loaders/jsonl.py); the classes below say what it takes, and a test compares the two.
+The schemas of params.yaml and models.lock come from the models that check them. items.jsonl is checked by
+other code (vouch/datasets/loaders/jsonl.py); the classes below describe it, and a test compares the two.
 """
 
 import argparse
@@ -78,8 +78,8 @@ def run(_options: argparse.Namespace) -> int:
 
     The table of docs/variations.md is written as well, from the declarations in vouch/prompts/variations.
 
-    Editors that speak to yaml-language-server find them by the first line of params.yaml and of each profile.
-    They then complete and check keys while you type. Run it again after a change of a parameter's
+    Editors with yaml-language-server find them by the first line of params.yaml and of each profile.
+    They then complete and check keys while you type. Run this again after a change of a parameter's
     model, or of a variation.
 
     Examples:
@@ -94,7 +94,7 @@ def run(_options: argparse.Namespace) -> int:
 
 
 def schemas() -> dict[Path, str]:
-    """The text of each file, and of the pages with tables of what is declared."""
+    """The text of each schema, and of each page with tables of declarations."""
     made = {
         "params": _profile(),
         "models": _models(),
@@ -108,7 +108,7 @@ def schemas() -> dict[Path, str]:
 
 
 def _variations() -> dict[Path, str]:
-    """The page on variations, with its tables as they are declared; nothing where it is missing."""
+    """The page on variations, with its tables as declared; empty if the page is missing."""
     if not VARIATIONS.is_file():
         return {}
     text = VARIATIONS.read_text("utf-8")
@@ -135,7 +135,7 @@ def _strengths() -> str:
 
 
 def _closed(schema: Any) -> Any:
-    """Names that fit no pattern are refused, which pydantic does and leaves out of the schema."""
+    """Forbids names that fit no pattern: pydantic refuses them, but does not say so in the schema."""
     if isinstance(schema, list):
         return [_closed(one) for one in schema]
     if not isinstance(schema, dict):
@@ -145,7 +145,7 @@ def _closed(schema: Any) -> Any:
 
 
 def _profile() -> dict[str, Any]:
-    """A dataset's settings are those of its loader."""
+    """The schema of a profile, in which a dataset's settings are those of its loader."""
     whole = Profile.model_json_schema()
     entry = whole["$defs"]["DatasetEntry"]
     loaders = plugins(LOADERS)
@@ -169,7 +169,7 @@ def _models() -> dict[str, Any]:
 
 
 def pages() -> dict[Path, str]:
-    """The pages that have such tables, with these as they should be; only pages that exist."""
+    """The existing pages with such tables, with these tables up to date."""
     made = {}
     for page, tables in _TABLES.items():
         path = Path(page)

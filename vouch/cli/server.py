@@ -1,4 +1,4 @@
-"""Exchange requests and answers with models that a server answers for."""
+"""Exchange requests and answers with models on a server."""
 
 import argparse
 from pathlib import Path
@@ -16,7 +16,7 @@ from vouch.pipeline.files import replacing_folder
 from vouch.report.formatting import plural
 from vouch.tables.answered import pin_path, read_pin
 
-MOST_REQUESTS, MOST_BYTES = 50_000, 190_000_000  # in a file; OpenAI accepts 50,000 requests and 200 MB
+MOST_REQUESTS, MOST_BYTES = 50_000, 190_000_000  # per file; OpenAI accepts 50,000 requests and 200 MB
 
 
 @command(
@@ -30,8 +30,8 @@ def run_batch(options: argparse.Namespace) -> int:
     """Write the requests to a served model as OpenAI's batch files, or read the answers to them.
 
     Only requests without an answer are written. Imported answers are kept as if the server had been asked
-    live, and `dvc repro` then finds them. After the first turns of a dialogue are imported, export it again
-    for the next ones. Likelihoods are left out.
+    live, and `dvc repro` then uses them. When you have imported the first turns of a dialogue, export again
+    for the next turns. Likelihoods are left out.
 
     Examples:
       vouch server batch export mini requests      requests/1.jsonl, ... to upload, with purpose `batch`
@@ -68,18 +68,18 @@ def run_batch(options: argparse.Namespace) -> int:
 
 
 class RequestFiles:
-    """Files 1.jsonl, 2.jsonl, ... in a folder, none larger than a host accepts; every id occurs once."""
+    """Files 1.jsonl, 2.jsonl, ... in a folder, none too large for a host; every id occurs only once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file: IO[bytes] | None = None
-        self._left = 0, 0  # requests and bytes that still fit into the file
+        self._left = 0, 0  # requests and bytes for which the file still has room
         self._ids: set[str] = set()
         self.files = 0
 
     @property
     def requests(self) -> int:
-        """How many requests were written."""
+        """The number of requests that were written."""
         return len(self._ids)
 
     def __enter__(self) -> "RequestFiles":
@@ -92,7 +92,7 @@ class RequestFiles:
             self._file.close()
 
     def write(self, name: str, line: str) -> None:
-        """Adds a request, unless one with this name was added before."""
+        """Adds a request, unless one with the same name was added before."""
         if name in self._ids:
             return
         self._ids.add(name)

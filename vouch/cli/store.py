@@ -1,4 +1,4 @@
-"""Keep results complete, intact and known to both runners."""
+"""Keep results complete, undamaged and known to both runners."""
 
 import argparse
 import logging
@@ -36,9 +36,9 @@ STORAGE = Path(".dvc/storage")  # the remote inside this repository
     argument("-r", "--remote", help="name of the DVC remote, default: the default remote"),
 )
 def run_pull(options: argparse.Namespace) -> int:
-    """Fetch stored results from the DVC remote: everything, or the weights, pin and answers of one model.
+    """Fetch stored results from the DVC remote: all of them, or the weights, pin and answers of one model.
 
-    DVC verifies each object that it receives; at the end a line names what is missing or damaged.
+    DVC verifies each object that it receives; at the end a line names those that are missing or damaged.
 
     Examples:
       vouch store pull
@@ -62,7 +62,7 @@ def run_pull(options: argparse.Namespace) -> int:
 
 
 def _refuse_unwritable(outs: Iterable[str]) -> None:
-    """Raises UserError if DVC could not write: its own message names no folder, or blames the remote."""
+    """Raises UserError if DVC could not write; DVC's own message names no folder, or blames the remote."""
     with repository() as repo:
         folders = [Path(repo.tmp_dir or ".dvc/tmp"), Path(repo.cache.local.path)]
     for folder in dict.fromkeys([*folders, *(Path(out).parent for out in outs)]):
@@ -75,7 +75,7 @@ def _refuse_unwritable(outs: Iterable[str]) -> None:
 
 
 def _explain(names: list[str], remote: str | None, urls: Mapping[str, str]) -> None:
-    """Raises UserError that names what is still missing, if anything is. urls: of the remotes."""
+    """Raises UserError that names the outputs still missing, if there are any. urls: those of the remotes."""
     records = read_lock()
     missing = [
         (path, digest)
@@ -91,7 +91,7 @@ def _explain(names: list[str], remote: str | None, urls: Mapping[str, str]) -> N
         if Path(urls.get(remote or "", "")).resolve() == STORAGE.resolve():
             mend = f"`git checkout -- {STORAGE}` brings back what came with this repository"
         where = path
-        if str(digest).endswith(".dir"):  # of a folder whose listing arrived, the first file that did not
+        if str(digest).endswith(".dir"):  # a folder: if its list arrived, name the first file that did not
             with cache() as store:
                 where = "/".join([path, *store.lacking(str(digest))[:1]])
         raise UserError(
@@ -101,7 +101,7 @@ def _explain(names: list[str], remote: str | None, urls: Mapping[str, str]) -> N
 
 
 def stages_of(dag: Dag, model: str) -> list[str]:
-    """Full names of the stages that make something of one model, as DVC cannot pull loop stages by a pattern.
+    """Full names of the stages that make one model's outputs: DVC cannot pull stages of a loop by a pattern.
 
     Raises UserError for an unknown model.
     """
@@ -132,10 +132,10 @@ def stages_of(dag: Dag, model: str) -> list[str]:
     json_argument(),
 )
 def run_verify(options: argparse.Namespace) -> int:
-    """Read every byte of the results and of DVC's cache, or of a remote, and name what is damaged.
+    """Read every byte of the results and of DVC's cache, or of a remote, and name the damaged files.
 
-    DVC trusts what it has once stored. It checks neither its cache nor, on a push, what a remote already
-    holds. With --mend damaged files are removed; `dvc repro` computes them again, `dvc pull` or `dvc push`
+    DVC trusts its stored files: it checks neither its cache nor, on a push, the files that a remote already
+    has. With --mend damaged files are removed; `dvc repro` computes them again, `dvc pull` or `dvc push`
     brings them back. With --recompute N the models are asked again for N random answers, which should be the
     same on a CPU (docs/reproducibility.md).
 
@@ -148,7 +148,7 @@ def run_verify(options: argparse.Namespace) -> int:
         raise UserError("--recompute N: give a number of answers, at least 1, without --remote")
     report = Report(silent=options.json)
     if options.remote is None:
-        # a stage that runs has outputs which no record names yet
+        # outputs of a running stage are in no record yet
         with cache() as store, none_at_work() if options.mend else nullcontext():
             if not store.names() and not any(Path(out).exists() for out in read_dag().maker):
                 raise UserError("nothing to verify: no output is here; `dvc pull` fetches them")
@@ -177,21 +177,21 @@ def run_verify(options: argparse.Namespace) -> int:
 
 @dataclass
 class Report:
-    """What was found: printed a line at a time for a person, or all at the end for programs."""
+    """The results of the check: printed line by line for a person, or all at the end for programs."""
 
     silent: bool
     damaged: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
 
     def say(self, line: str) -> None:
-        """A line for a person."""
+        """Adds a line for a person."""
         self.lines.append(line)
         if not self.silent:
             print(plain(f"verify: {line}"))
 
 
 def _read_outputs(mend: bool, report: Report) -> str:
-    """Compares the outputs with their records; says how many were compared."""
+    """Compares the outputs with their records; returns a text with their number."""
     dag, digests = read_dag(), Digests()
     recorded = Recorded(dag)
     here = [out for out in sorted(dag.maker) if Path(out).exists()]
@@ -211,7 +211,7 @@ def _read_outputs(mend: bool, report: Report) -> str:
 
 
 def _read_objects(store: Store, mend: bool, report: Report) -> str:
-    """Reads the objects of a cache or remote; says how many there are."""
+    """Reads the objects of a cache or remote; returns a text with their number."""
     names = store.names()
     broken = {name for name in names if not store.is_whole(name)}
     for name in sorted(broken):
@@ -234,10 +234,10 @@ def _read_objects(store: Store, mend: bool, report: Report) -> str:
     json_argument(),
 )
 def run_sync(options: argparse.Namespace) -> int:
-    """Make results known to DVC and Snakemake alike, whichever of the two made them.
+    """Make results known to both DVC and Snakemake, whichever of them made the results.
 
     A result is recorded only if its command, parameters, inputs and outputs are exactly as dvc.lock or the
-    stage's own receipt says. The others are listed and left alone, and the exit status is 1. If a killed DVC
+    stage's own receipt says. Others are listed and left alone, and the exit status is then 1. If a killed DVC
     left dvc.lock incomplete, it is repaired first.
 
     Examples:
@@ -258,7 +258,7 @@ def run_sync(options: argparse.Namespace) -> int:
     fit = len(states) - len(stale)
     rest = ", the rest will run" if stale else ""
     print(f"sync: {fit} of {len(states)} stages are up to date ({len(unknown)} newly recorded){rest}")
-    if options.partial:  # stages that were not asked for need no mention
+    if options.partial:  # stages without outputs were not wanted and need no mention
         stale = [state for state in stale if any(Path(out).exists() for out in state.stage.outs)]
     for names, why in by_reason(stale):
         print(plain(f"sync: not recorded: {names}: {why}"), file=sys.stderr)
@@ -271,8 +271,8 @@ def record(states: list[State]) -> list[str]:
     """Tells DVC about the fresh stages that dvc.lock does not know; returns their names.
 
     A stage whose outputs the cache lacks counts as unknown: they were made here, not pulled, and have the
-    recorded bytes. A stage that reads its inputs in part is left alone while one of them is not up to date:
-    dvc.lock would name bytes that no stage has made.
+    recorded bytes. A stage that reads parts of its inputs is left alone while one of these is not up to date:
+    otherwise dvc.lock would name bytes that no stage has made.
     """
     lock = read_lock()
     doubtful = {out for state in states if not state.fresh for out in state.stage.outs}
@@ -295,21 +295,21 @@ def record(states: list[State]) -> list[str]:
 
 
 def _commit(names: frozenset[str]) -> None:
-    """`dvc commit --force` of these stages with one reading and one writing of dvc.lock.
+    """Does `dvc commit --force` for these stages, but reads and writes dvc.lock only once.
 
-    The command itself reads the project and writes the lock once for every name.
+    The command itself reads the project and writes dvc.lock again for every name.
     """
     from dvc.dvcfile import Lockfile
     from dvc.exceptions import DvcException
     from dvc.lock import LockError
     from dvc.repo import Repo, lock_repo
 
-    logging.getLogger("dvc").setLevel(logging.CRITICAL)  # as `dvc --quiet` does; no progress bars
+    logging.getLogger("dvc").setLevel(logging.CRITICAL)  # like `dvc --quiet`: no progress bars
     try:
         with Repo() as repo, lock_repo(repo), _cached_lookups(repo):
-            for leftover in Path().glob(f".{LOCK}.*.part"):  # of a killed command: no other holds the lock
+            for leftover in Path().glob(f".{LOCK}.*.part"):  # a killed command's: no other holds the lock
                 leftover.unlink()
-            # Without links to make, DVC would remove each output for a moment only, and a kill would lose it.
+            # With copies, relinking would only remove each output for a moment, and a kill would lose it.
             relink = repo.cache.local.cache_types[0] not in ("reflink", "copy")
             stages = [stage for stage in repo.index.stages if stage.addressing in names]
             for stage in stages:
@@ -332,10 +332,10 @@ def _commit(names: frozenset[str]) -> None:
 
 @contextmanager
 def _cached_lookups(repo: Any) -> Iterator[None]:
-    """Lets DVC look only once at what many stages share, while its lock is held and nothing changes.
+    """Lets DVC look only once at files that many stages share, while its lock is held and nothing changes.
 
-    By itself it hashes a folder three times for each stage that reads it, and reads git's index for each
-    output: half of the time for 300 stages.
+    By itself DVC hashes a folder three times for each stage that reads it, and reads git's index for each
+    output, which takes half of the time for 300 stages.
     """
     from dvc.output import Output
     from dvc.scm import NoSCM

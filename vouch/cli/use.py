@@ -1,4 +1,4 @@
-"""`vouch use`: another profile becomes params.yaml. Profiles keep their comments, order and quotes."""
+"""`vouch use`: turns another profile into params.yaml. Profiles keep their comments, order and quotes."""
 
 import argparse
 import hashlib
@@ -27,7 +27,7 @@ from vouch.pipeline.yaml12 import dumped, load, loads
 from vouch.tables.results import model_slug
 
 PROFILES = Path("profiles")
-MODELINE = "# yaml-language-server: $schema="  # tells editors where the schema is, from the file's own folder
+MODELINE = "# yaml-language-server: $schema="  # gives editors the schema's path from the file's folder
 BEFORE = Path(".vouch/params")
 _DEFAULTS = "\nDefaults that `vouch use` wrote out; docs/profiles.md"
 RESTORE = "`vouch store restore` brings them back"
@@ -46,13 +46,13 @@ RESTORE = "`vouch store restore` brings them back"
     ),
 )
 def run(options: argparse.Namespace) -> int:
-    """Switch to a profile: check it, write params.yaml, and remove the results that no longer belong.
+    """Switch to a profile: check it, write params.yaml, and remove results that do not belong to it.
 
     A profile is a params.yaml in profiles/. Results are recorded first, so `dvc repro` restores them without
-    computing anything when you switch back. If no profile equals your params.yaml, it is kept in
+    computing anything when you switch back. If no profile equals your params.yaml, a copy of it is kept in
     .vouch/params. A profile may have a section `released` ({path, datasets}) that names a folder of released
-    answers, laid out as VLM-Uncertainty-Bench releases its files; the datasets and models found there are
-    written out.
+    answers, laid out as in the releases of VLM-Uncertainty-Bench; the datasets and models in it are then
+    written into params.yaml.
 
     Examples:
       vouch use small
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"use: key {old} of the profile is now {new}; params.yaml has the new name")
     check_params(loads(text, PARAMS), f"profiles/{options.name}.yaml")
     dag = None
-    with suppress(UserError):  # no stage ran with a params.yaml that cannot be read
+    with suppress(UserError):  # if params.yaml cannot be read, no stage ran with it
         dag = read_dag()
     if dag:
         record(states(dag))  # so that switching loses no results
@@ -85,7 +85,7 @@ def _switch(name: str, text: str) -> Pruning:
     """Writes params.yaml and prunes. If pruning is refused, params.yaml stays as it was. Raises UserError."""
     before = text.encode()
     if Path(PARAMS).exists():
-        before = Path(PARAMS).read_bytes()  # bytes, as it may be damaged
+        before = Path(PARAMS).read_bytes()  # bytes, since the file may be damaged
         if not copies_of(before):
             kept = BEFORE / f"{hashlib.sha256(before).hexdigest()[:12]}.yaml"
             kept.parent.mkdir(parents=True, exist_ok=True)
@@ -98,7 +98,7 @@ def _switch(name: str, text: str) -> Pruning:
         with replacing(Path(PARAMS)) as temporary:
             temporary.write_bytes(before)
         raise
-    except OSError as error:  # some files may be removed already, so there is no way back
+    except OSError as error:  # some files may already be removed, so params.yaml is not restored
         raise UserError(
             f"{error.filename}: cannot be removed ({error.strerror}); {PARAMS} is {name} already: "
             "make the folder writable, then `vouch store prune`"
@@ -167,8 +167,8 @@ def _expand_released(document: dict[str, Any], where: str) -> None:
 
 
 def as_params(text: str, where: str) -> str:
-    """The text of params.yaml that a profile gives: renamed keys have their new names, missing ones their
-    defaults. Raises UserError for no YAML."""
+    """The text of params.yaml from that of a profile: renamed keys get their new names, missing ones their
+    defaults. Raises UserError if it is not YAML."""
     text = text.replace(f"{MODELINE}../", MODELINE, 1)
     values = loads(text, where)
     renamed = list(renamed_keys(values))
@@ -193,7 +193,7 @@ def as_params(text: str, where: str) -> str:
 
 
 def copies_of(params: bytes) -> list[Path]:
-    """The profiles that params.yaml is a copy of: as they are, or as `vouch use` writes them."""
+    """The profiles of which params.yaml is a copy: as they are, or as `vouch use` writes them."""
 
     def forms(profile: Path) -> tuple[bytes, ...]:
         content = profile.read_bytes()
@@ -206,7 +206,7 @@ def copies_of(params: bytes) -> list[Path]:
 
 
 def _flowing(value: Any) -> Any:
-    """A mapping or list on one line."""
+    """A mapping or list that is written on one line."""
     if isinstance(value, dict):
         return flow(**{key: _flowing(inner) for key, inner in value.items()})
     if isinstance(value, list):
@@ -224,17 +224,17 @@ def editor() -> YAML:
         type(None), lambda self, _: self.represent_scalar("tag:yaml.org,2002:null", "null")
     )
     yaml.preserve_quotes = True
-    yaml.width = 100_000  # digests stay on their lines
+    yaml.width = 100_000  # so that digests stay on their lines
     return yaml
 
 
 def edited(document: Any) -> str:
-    """The text of a document that `editor` read."""
+    """The text of a document that was read with `editor`."""
     return dumped(document, editor())
 
 
 def flow(**values: Any) -> CommentedMap:
-    """These keys as a mapping that is written in one line, in braces."""
+    """A mapping of these keys that is written on one line, in braces."""
     mapping = CommentedMap(values)
     mapping.fa.set_flow_style()
     return mapping

@@ -1,6 +1,6 @@
-"""Models asked outside the stages.
+"""Asks models outside the stages.
 
-`vouch store warm` asks everything at once, `vouch store verify --recompute` a few answers again.
+`vouch store warm` asks everything at once; `vouch store verify --recompute` asks for a few answers again.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def run_warm(options: argparse.Namespace) -> int:
     """Ask the models everything at once, loading each only once. The stages then find the answers and only
     write.
 
-    Responses that are already there, for instance pulled ones, are copied into the work cache first, if a
+    Existing responses, for instance pulled ones, are first copied into the work cache, if a
     record says that they were made from the present prompts, images, pin and parameters.
 
     Examples:
@@ -61,7 +61,7 @@ def run_warm(options: argparse.Namespace) -> int:
 
 
 def _side_by_side(names: list[str], jobs: int) -> None:
-    """Asks each model in one of `jobs` processes, which import the libraries once. Raises UserError."""
+    """Asks the models in `jobs` processes, each of which imports the libraries once. Raises UserError."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(jobs, len(names)), context) as pool:
         running = {name: pool.submit(_warm, name) for name in names}
@@ -79,7 +79,7 @@ def _side_by_side(names: list[str], jobs: int) -> None:
 
 
 def _warm(name: str) -> None:
-    """Asks one model everything, on all datasets."""
+    """Asks one model everything on all datasets."""
     project, dag, digests = check_project(), read_dag(), Digests()
     model = Session(read_pin(pin_path(name)), project.extract)
     for dataset in project.datasets:
@@ -112,7 +112,7 @@ def _check_inputs(dag: Dag, stages: list[Stage], digests: Digests) -> None:
 
 
 def distrust(requests: DatasetRequests, stage: Stage, digests: Digests) -> str | None:
-    """Why the responses may not belong to the present inputs; empty if there are none, None if they do."""
+    """Why the responses may not belong to the present inputs; empty without any, None if they belong."""
     tables = [str(one.path(requests.model.name, requests.name)) for one in RESPONSES.values()]
     if None in (digests.of(table, anew=True) for table in tables):
         return ""
@@ -125,7 +125,7 @@ def distrust(requests: DatasetRequests, stage: Stage, digests: Digests) -> str |
 def _vouches(record: Record | None, now: Record, tables: list[str]) -> bool:
     """Whether a record says that the present tables were made from the present inputs.
 
-    Code may differ, as the responses name the revisions of everything that can change an answer.
+    The code may differ: the responses name the revisions of everything that can change an answer.
     """
 
     def of(one: Record) -> tuple[object, ...]:
@@ -136,9 +136,9 @@ def _vouches(record: Record | None, now: Record, tables: list[str]) -> bool:
 
 
 def recomputed(count: int, seed: int, say: Callable[[str], None]) -> int:
-    """Asks the models again for `count` random answers, and says how far the new ones are from those stored.
+    """Asks the models again for `count` random answers; says how far the new ones are from the stored ones.
 
-    Returns 0 if all are the same, else 1. Raises UserError if there is no answer to compute again.
+    Returns 0 if all are the same, otherwise 1. Raises UserError if there is no answer to compute again.
     """
     sample = draw(_recomputable(say), count, seed)
     answers = [one for dataset, drawn in sample for one in recompute(dataset, drawn)]

@@ -1,4 +1,4 @@
-"""`vouch watch`: how far a run is, from the records that its stages keep in .vouch."""
+"""`vouch watch`: the progress of a run, from the records that its stages keep in .vouch."""
 
 import argparse
 import math
@@ -21,14 +21,14 @@ from vouch.pipeline.records import receipt_path
 from vouch.pipeline.run import RUNNING
 from vouch.pipeline.state import states
 
-ERRORS = 3  # of the last ones, shown
+ERRORS = 3  # the number of last errors that are shown
 SHORTEST, LONGEST = 0.1, 86_400.0  # seconds from one look to the next
 KILLED = "was killed; run it again, finished answers are kept"
 _MEMORY = ["nvidia-smi", "--query-gpu=index,memory.used,memory.total", "--format=csv,noheader,nounits"]
 
 
 def _seconds(text: str) -> float:
-    """Seconds to wait. Raises ArgumentTypeError below 0.1, which would flood a log, and above a day."""
+    """The seconds to wait. Raises ArgumentTypeError below 0.1, which would flood a log, and above a day."""
     try:
         seconds = float(text)
     except ValueError:
@@ -43,7 +43,7 @@ Count = Annotated[int, Field(ge=0, lt=2**53)]
 
 
 class RunningStage(BaseModel, allow_inf_nan=False):
-    """What vouch/pipeline/run.py writes about a running stage. Times are seconds since 1970."""
+    """The record that vouch/pipeline/run.py writes of a running stage. Times are seconds since 1970."""
 
     stage: str
     pid: Annotated[int, Field(gt=0, lt=2**31)]
@@ -68,7 +68,7 @@ class Seen(NamedTuple):
 
 @dataclass
 class Watch:
-    """What was seen since the watch began. done: names of stages. receipts: when each was written."""
+    """The observations since the watch began. done: names of stages. receipts: times of writing."""
 
     dag: Dag
     done: set[str]
@@ -89,7 +89,7 @@ class Watch:
         return Seen(len(self.dag.stages), done, running, failed[-ERRORS:], _gpus())
 
     def looks(self, every: float, once: bool = False) -> Iterator[Seen]:
-        """What each look finds, `every` so many seconds, until all is done and nothing runs."""
+        """Yields the result of a look every `every` seconds, until all stages are done and none runs."""
         yield (seen := self.look())
         while not once and (seen.done < seen.stages or seen.running):
             time.sleep(every)
@@ -97,7 +97,7 @@ class Watch:
 
 
 def _written(path: Path) -> float:
-    """When a file was written; 0 if there is none."""
+    """The time when a file was written; 0 if there is none."""
     try:
         return path.stat().st_mtime
     except OSError:
@@ -108,13 +108,13 @@ def _read(path: Path) -> RunningStage | None:
     try:
         return (
             RunningStage.model_validate_json(path.read_bytes()) if path.is_file() else None
-        )  # a pipe never ends
+        )  # not a pipe, which would never end
     except (OSError, ValueError):  # removed by now, or damaged
         return None
 
 
 def _runs(record: RunningStage) -> bool:
-    """Whether its process still runs, and its number was not given to another one."""
+    """Whether the stage's process still runs: its number may now belong to another process."""
     try:
         return record.host != socket.gethostname() or (
             psutil.Process(record.pid).create_time() <= record.began + 1
@@ -137,7 +137,7 @@ def _gpus() -> list[str]:
 
 
 def speed(record: RunningStage) -> tuple[str, str, str]:
-    """How much of a stage is done (prompts, steps or items), how many a second, and the time left."""
+    """The finished part of a stage (prompts, steps or items), the number per second, and the time left."""
     done, total = record.done, record.total
     if not done or record.at is None or record.since is None:
         return "", "", ""
@@ -198,7 +198,7 @@ def run(options: argparse.Namespace) -> int:
     """Watch a run: which stages are done or running, their speed, the time left, GPU memory and the last
     errors.
 
-    It does not matter who runs the stages, here or on other machines that share this folder: the numbers come
+    Stages may run here or on other machines that share this folder, under any runner: the numbers come
     from records that the stages keep in .vouch. On a terminal one table is kept up to date; otherwise a line
     is printed now and then, for a log. The command ends when every stage is up to date.
 

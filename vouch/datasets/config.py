@@ -25,7 +25,7 @@ class OptionScheme(BaseModel):
     @field_validator("scheme")
     @classmethod
     def _known(cls, name: str) -> str:
-        from vouch.datasets.options import SCHEMES  # loaded only where a dataset names one
+        from vouch.datasets.options import SCHEMES  # loaded only if a dataset names one
 
         if name not in SCHEMES:
             raise ValueError(f"unknown name {name:.60}; {did_you_mean(name, SCHEMES)}")

@@ -61,7 +61,7 @@ class Dataset:
 
     @classmethod
     def of(cls, name: str, values: Any) -> "Dataset":
-        """values: of params.yaml. The source is fetched where it names an origin. Raises UserError."""
+        """values: the content of params.yaml. The source is fetched if it has an origin. Raises UserError."""
         config = DatasetEntry.model_validate(values)
         loader = importlib.import_module(f"vouch.datasets.loaders.{config.loader}")
         settings = loader.Settings.model_validate(config.settings)
@@ -97,7 +97,7 @@ class FirstPass:
         self._dataset, self._images, self._rejects, self._findings = dataset, images, rejects, findings
         self._problem = problem
         self._first_seen: dict[str, str] = {}
-        self._groups: dict[str, str] = {}  # of entries, by `id ID`, and of images, by their digest
+        self._groups: dict[str, str] = {}  # groups of entries by `id ID`, of images by digest
         self.known: dict[str, ImageFacts] = {}
         self.kept = ItemBuffer()
         self.without_image = 0
@@ -134,7 +134,7 @@ class FirstPass:
             self._findings.reject(entry.id[:_LONGEST] or entry.where, isinstance(error, BrokenImage))
 
     def _row(self, raw: RawItem, images: EntryImages) -> Mapping[str, Any]:
-        """The row of one entry; its new images are written once everything is checked."""
+        """The row of one entry; its new images are written only after all checks."""
         check(raw)
         if raw.id in self._first_seen:
             raise Unusable(
@@ -166,7 +166,7 @@ class FirstPass:
 
 
 def check(raw: RawItem) -> None:
-    """Checks what can be checked without looking at images. Raises Unusable."""
+    """Makes all checks for which no image is needed. Raises Unusable."""
     if not raw.id or not raw.id.isprintable() or raw.id != raw.id.strip():
         raise Unusable("the id is empty or has blanks at an end, line breaks or control characters")
     for what, name in (("id", raw.id), ("id in its source", raw.source_id), ("category", raw.category)):
@@ -206,7 +206,7 @@ def _check_choice(options: int, answers: Sequence[int]) -> None:
 
 
 def clean(raw: RawItem, facts: Sequence[ImageFacts], group: str | None = None) -> dict[str, Any]:
-    """The row of an entry that passed `check`. group: for an entry without, in place of `default_group`."""
+    """The row of an entry that passed `check`. group: for an entry with none, in place of `default_group`."""
     images = [image.digest for image in facts]
     group = group if raw.group is None else raw.group
     return {
@@ -251,7 +251,7 @@ def reject_row(name: str, entry: RawItem | Rejected, reason: str, stop: bool) ->
 
 
 def expectation(loader: ModuleType, source: SourceFiles, name: str, settings: LoaderSettings) -> Expected:
-    """The expected counts, none if any are accepted. Raises UserError if they must be set."""
+    """The expected counts; none if all counts are accepted. Raises UserError if they must be set."""
     if settings.expect is None:
         return {}
     if settings.expect or not hasattr(loader, "expected"):

@@ -1,4 +1,4 @@
-"""Flags of items: first what is odd about a single item (`item_flags`), then what only a comparison shows.
+"""Flags of items: first those of an item by itself (`item_flags`), then those that only a comparison shows.
 
 vouch/tables/asked.py says what each flag means.
 """
@@ -23,12 +23,12 @@ from vouch.images.copies import CELLS
 from vouch.tables.asked import IMAGE_MARK
 
 TINY = 28  # pixels, the larger of the two patch sizes (14 and 28) of common image encoders
-STRIP = 24  # times the other side; scaled to 24 x 24 patches, the shorter side does not fill one patch
+STRIP = 24  # times the other side; scaled to 24 x 24 patches, the shorter side fills less than one patch
 _FORMS = str.maketrans("’‘`“”–—‐−", "'''\"\"----")
 _LONG_WORD = re.compile(r"[^\W\d_]{4}")
 _WORD = re.compile(r"[^\W\d_]+")
 _PAIRS = re.compile(r"(?:(\w)\1)+")
-_CODE = 3  # up to so many capital letters may be a code
+_CODE = 3  # up to this many capital letters may be a code
 _PLACEHOLDER = re.compile(r"\[\[\s*[^\W\d][\w .:-]*\]\]")
 _WORDS = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _PLAIN_TEXT = """a an the of in on at to by and or not is are was were be been it its this that these
@@ -94,7 +94,7 @@ def lettered(options: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=4096)
 def respelling(text: str) -> str:
-    """Equal for texts that differ only in blanks, dashes, quotes, a last full stop or the case of words.
+    """A form that is equal for texts that differ only in blanks, dashes, quotes, a last full stop or case.
 
     Case is ignored only in texts with at least four letters in a row, and there only in words in normal case:
     all lower case, all capitals, or capitalised. Case matters in codes: words in any other case (`XAXa`),
@@ -222,7 +222,7 @@ def item_flags(row: Mapping[str, Any], native: Sequence[str | None], shown: Sequ
 # are within the bounds below; docs/cleaning.md has the rules and what they find.
 #
 # If two hashes differ in at most BITS bits, one of their quarters differs in at most one bit. So each image
-# is looked up under 17 keys in four columns, sorted by quarter and brightness. Where many share a quarter, an
+# is looked up under 17 keys in four columns, sorted by quarter and brightness. If many share a quarter, an
 # image is compared only with the NEIGHBOURS next to it in brightness (FLIPPED under a key with a changed
 # bit): the time stays near linear.
 
@@ -271,9 +271,9 @@ class Copies:
         self._copies: dict[bytes, list[tuple[int, str, int]]] = defaultdict(list)
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """The next item: a row as for `key_of`, with its id."""
+        """Adds the next item: a row as for `key_of`, with its id."""
         if row["images"] or row["group"] != default_group(row["id"], ()):
-            # only compares options; never stored, so it may differ between runs
+            # a hash may differ between runs; this one only compares options and is never stored
             same_options = hash(tuple(map(_normal, row["options"])))
             self._copies[key_of(row)].append((self._count, row["group"], same_options))
         self._count += 1
@@ -382,7 +382,7 @@ def _compare(users: Sequence[Use], flag: str, flags: dict[int, set[str]]) -> Non
 
 
 def _conflicting(users: Sequence[Use]) -> list[Use]:
-    """The uses that ask the same about the same image as another use, but have a different answer."""
+    """The uses whose answer differs from that of another use with the same question about the same image."""
     answers: dict[str, set[str]] = defaultdict(set)
     for use in users:
         if use.asks:

@@ -40,7 +40,7 @@ _BOUND = re.compile(
 
 @dataclass(frozen=True)
 class Choice:
-    """options: texts of the source, None where one is missing. answers: indices of the correct options."""
+    """options: texts of the source, None for a missing one. answers: indices of the correct options."""
 
     id: str
     group: str
@@ -127,9 +127,9 @@ DIGITS = [word.capitalize() for word in number_words(5)]
 
 
 def mmbench(rows: Sequence[Choice], seed: int) -> list[Choice]:
-    """Fills rows with cells of rows drawn with replacement, including rows that were filled before.
+    """Fills up each row with cells from random rows (drawn with replacement), which may be filled already.
 
-    The first cell becomes option D, the second C; it may itself be missing. Raises UserError for a row with
+    The first cell becomes option D, the second C; it may be a missing one. Raises UserError for a row with
     more than four options.
     """
     rng = random.Random(seed)
@@ -149,7 +149,7 @@ def mmbench(rows: Sequence[Choice], seed: int) -> list[Choice]:
 
 
 def scienceqa(rows: Sequence[Choice], seed: int) -> list[Choice]:
-    """Adds options at the end of rows, drawn with replacement from rows as the source has them.
+    """Adds options at the end of rows, each from a random row of the source, drawn with replacement.
 
     Of five options the correct one comes first, and three of the others are drawn with replacement. Raises
     UserError for more than five options or several answers.
@@ -185,7 +185,7 @@ def oodcv(rows: Sequence[Choice], seed: int) -> list[Choice]:
 
 
 def oodcv_clean(rows: Sequence[Choice], seed: int) -> list[Choice]:
-    """Like `oodcv`, but with four different digits, drawn separately for each item."""
+    """Like `oodcv`, but the four digits are different, and are drawn separately for each item."""
     four = []
     for row in rows:
         digits = _digits(row)
@@ -215,7 +215,7 @@ def _with_digits(
     return replace(row, options=tuple(DIGITS[digit] for digit in digits), answers=(digits.index(correct),))
 
 
-# scheme -> protocol -> the choices with other options, from all choices in the order of the source and a seed
+# scheme -> protocol -> a function of all choices, in the order of the source, and a seed: their new options
 DRAWN_SCHEMES: Mapping[str, Mapping[str, Callable[[Sequence[Choice], int], list[Choice]]]] = {
     "kostumov_mmbench": {"faithful": mmbench, "clean": resized},
     "kostumov_oodcv": {"faithful": oodcv, "clean": oodcv_clean},
@@ -223,7 +223,7 @@ DRAWN_SCHEMES: Mapping[str, Mapping[str, Callable[[Sequence[Choice], int], list[
 }
 
 
-WRONG = 3  # options beside the answer
+WRONG = 3  # number of options beside the answer
 YES_NO = ("yes", "no")
 FILE = "wrong-options.csv"
 COLUMNS = ("id", *(f"wrong_{number}" for number in range(1, WRONG + 1)))
@@ -439,7 +439,7 @@ def read_written(path: Path) -> dict[str, list[str]]:
         raise UserError(f"{path}: not readable as CSV in UTF-8 ({error!s:.120}); correct it") from None
 
 
-# scheme -> the wrong options of each question, from the questions, a seed and the source's folder
+# scheme -> a function of the questions, a seed and the source's folder: the wrong options of each question
 BUILT_SCHEMES: Mapping[str, Callable[[Sequence[OpenQuestion], int, Path], list[Sequence[str]]]] = {
     "reform_classes": classes,
     "reform_nearby": nearby,

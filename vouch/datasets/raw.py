@@ -1,4 +1,4 @@
-"""What a loader (vouch/datasets/loaders/NAME.py) gives `prepare`.
+"""The interface between loaders (vouch/datasets/loaders/NAME.py) and `prepare`.
 
 A loader defines
     class Settings(LoaderSettings)      its options, under `settings:` in params.yaml
@@ -65,8 +65,8 @@ class RawItem:
     images: encoded bytes, or paths inside `root`. root: the folder that image paths may not leave.
     group: if None, prepare groups by images; a question without images is then a group by itself.
     turns: ids of the earlier items of the dialogue. exchange: for each image one that changes the answer when
-    it replaces that image, or None; empty where the source has none. phrasings: all wordings of the question,
-    `question` included; empty where there is one.
+    it replaces that image, or None; empty if the source has none. phrasings: all wordings of the question,
+    `question` included; empty if there is only one.
     """
 
     id: str
@@ -112,7 +112,7 @@ class Unusable(ValueError):
 
 
 class BrokenImage(Unusable):
-    """An entry is unusable because of an image."""
+    """An entry cannot become an item because of an image."""
 
 
 Entry = RawItem | Rejected

@@ -59,7 +59,7 @@ def normalised(kept: ItemBuffer, chosen: OptionScheme, rejected: int, name: str,
 
     Raises UserError if rejected entries would shift the draws of a faithful protocol.
     """
-    from vouch.datasets.options import DRAWN_SCHEMES  # loaded only where a dataset names a scheme
+    from vouch.datasets.options import DRAWN_SCHEMES  # loaded only if a dataset names a scheme
 
     drawn = chosen.scheme in DRAWN_SCHEMES  # for choices; the other schemes make choices of open questions
     where = f"datasets.{name}.options"
@@ -104,7 +104,7 @@ def flagged(
 ) -> Iterator[pa.Table]:
     """Tables of items with all their flags, including those that compare items.
 
-    known: facts about images by digest. prompt_flags: gives the flags of a row that its prompts cause.
+    known: facts about images by digest. prompt_flags: gives the flags of a row that its template causes.
     """
     flags: list[set[str]] = []
     copies = Copies()
@@ -137,7 +137,7 @@ def _use(number: int, row: Mapping[str, Any]) -> Use:
 
 BROKEN, UNUSABLE, SKEW = "broken_image", "unusable_entry", "answer_position_skew"
 LEVEL = 0.001  # p-value; a small one, because in large datasets any difference is significant
-LEAST = 5  # expected number that a cell needs for the statistic to follow its distribution
+LEAST = 5  # least expected number in a cell for which the statistic follows its distribution
 
 
 class Findings:
@@ -161,7 +161,7 @@ class Findings:
                 self._answers[count][answers[0]] += 1
 
     def reject(self, name: str, broken: bool) -> None:
-        """name: the id of a rejected entry, or its row. broken: whether an image is the reason."""
+        """Counts a rejected entry. name: its id, or its row. broken: whether an image is the reason."""
         self._rejected += 1
         self._count(BROKEN if broken else UNUSABLE, name)
 

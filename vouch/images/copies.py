@@ -63,7 +63,7 @@ def reduced(image: Image.Image) -> tuple[float, float] | None:
 def look(image: Image.Image, size: tuple[float, float] | None = None) -> Look | None:
     """The look of an image as models see it, decoded by `as_rgb`.
 
-    size: of an image that was `reduced`. Its look is None where all pixels may have one colour, which only
+    size: of an image that was `reduced`. Its look is None if all pixels may have one colour, which only
     the whole image shows.
     """
     box = (0.0, 0.0, *(size or image.size))
@@ -77,7 +77,7 @@ def look(image: Image.Image, size: tuple[float, float] | None = None) -> Look | 
 
 def _is_flat(small: Image.Image, data: bytes, reduced: bool) -> bool:
     """Whether the means, whose bytes are `data`, are so close that the image may have one colour."""
-    row = data[: 3 * (SIDE - 1)]  # mostly enough to show that they are not
+    row = data[: 3 * (SIDE - 1)]  # usually enough to show that they are not close
     if any(max(row[channel::3]) - min(row[channel::3]) > _FLAT for channel in range(3)):
         return False
     # the padding of a JPEG's last blocks is not part of the image, but is in the means at its edge

@@ -34,9 +34,9 @@ def prefetch(
     light: Callable[[T], bool] = lambda _: False,
     weigh: Callable[[T], int] = lambda _: 0,
 ) -> Iterator[R]:
-    """function(item) for every item, in their order, computed up to `held` items ahead.
+    """function(item) for every item, in the order of the items, computed up to `held` items ahead.
 
-    weigh: bytes that an item and its result take. Items ahead take at most ROOM, or there is only one.
+    weigh: bytes that an item and its result take. Items ahead take at most ROOM, unless there is only one.
     light: whether an item is less work than handing it to a thread; the caller's thread then computes it.
 
     The caller's thread iterates over `items`, so they may come from files that threads must not share. An
@@ -67,7 +67,7 @@ ROOM = 1 << 28  # bytes, about one of the largest images
 
 
 class LruCache(Generic[R]):
-    """The last `held` results, by key. Threads that want one at the same time wait for the first of them.
+    """The last `held` results, by key. If threads want one at the same time, all wait for the first of them.
 
     Errors are raised in all threads that wait, and not kept. weigh: bytes of a result; about ROOM bytes are
     kept.
@@ -116,11 +116,11 @@ REVISION = 2  # raise when the same recipe gives other pixels
 
 
 class Undecodable(UserError):
-    """A source image that cannot be decoded: recorded as the answer, where other errors end the run."""
+    """A source image cannot be decoded. This is recorded in place of an answer; other errors end the run."""
 
 
 class Unfit(ValueError):
-    """Why an image that a decoder could read is refused, in words that follow its name."""
+    """An image is refused, although a decoder could read it; the message follows the image's name."""
 
 
 LARGE = 1 << 24  # pixels; larger images are processed one at a time, because they take hundreds of MB
@@ -134,11 +134,11 @@ _SIXTEEN_BIT = ("I;16", "I;16L", "I;16B", "I;16N", "I")
 _CONVERTED = ("1", "L", "P", "CMYK", "YCbCr", "LAB", "HSV")
 _TRANSPARENT = ("RGBA", "LA", "PA", "La", "RGBa")
 _MODES = ("RGB", *_SIXTEEN_BIT, *_CONVERTED, *_TRANSPARENT)
-_HIGHEST = {"L;2": 3, "L;4": 15, "I;12": 4095}  # value of a sample, where it does not have 8 or 16 bits
-_DEEP = (";16B", ";16L", ";16N")  # of samples of 16 bits
-_FILLERS = (b"", b"\x5a" * 64, b"\xa5" * 64)  # no two begin a code of the same bits
+_HIGHEST = {"L;2": 3, "L;4": 15, "I;12": 4095}  # largest value of a sample with neither 8 nor 16 bits
+_DEEP = (";16B", ";16L", ";16N")  # raw modes with samples of 16 bits
+_FILLERS = (b"", b"\x5a" * 64, b"\xa5" * 64)  # a code that was cut off goes on with other bits in each
 _START, _FRAME, _SCAN, _END = b"\xff\xd8", b"\xff\xc2", b"\xff\xda", b"\xff\xd9"  # markers of a JPEG
-_COEFFICIENTS = 64  # of a block of a JPEG
+_COEFFICIENTS = 64  # in a block of a JPEG
 
 
 def decode(data: bytes) -> Image.Image:
@@ -159,7 +159,7 @@ def opened(data: bytes) -> Image.Image:
         file = Image.open(io.BytesIO(data), formats=FORMATS)
     except Image.DecompressionBombError:
         raise too_large from None
-    if file.width * file.height > MAX_PIXELS:  # up to twice as many, Pillow only warns
+    if file.width * file.height > MAX_PIXELS:  # Pillow only warns up to twice as many
         raise too_large
     if file.mode not in _MODES:
         raise Unfit(f"has the pixel mode {file.mode}, which has no standard 8-bit form; save it as 8-bit PNG")
@@ -172,7 +172,7 @@ def opened(data: bytes) -> Image.Image:
 
 
 def mode_of(file: Image.Image) -> str:
-    """Pillow's mode of an opened image, with `;16` where it keeps 8 of 16 bits of several channels."""
+    """Pillow's mode of an opened image, with `;16` if it keeps 8 of 16 bits of several channels."""
     deep = _raw_mode(file).endswith(_DEEP) and file.mode not in _SIXTEEN_BIT
     return f"{file.mode};16" if deep else file.mode
 
@@ -226,7 +226,7 @@ def _clear_on_white(file: Image.Image) -> None:
 
 
 def _scale_transparency(image: Image.Image, raw: str) -> None:
-    """Scales the transparent value like Pillow scales the pixels, where the file's have fewer bits."""
+    """Scales the transparent value like Pillow scales the pixels, if those of the file have fewer bits."""
     clear = image.info.get("transparency")
     if isinstance(clear, int) and raw in _HIGHEST:
         image.info["transparency"] = clear * 255 // _HIGHEST[raw]
@@ -242,9 +242,9 @@ def _eight_bit(image: Image.Image, highest: int, clear: int | None) -> Image.Ima
 
 
 def _completed(data: bytes) -> bytes:
-    """A JPEG with its end marker added where it lacks only that; Pillow calls such a JPEG truncated.
+    """A JPEG with its end marker added if it lacks only that; Pillow calls such a JPEG truncated.
 
-    Nothing else is missing if the pixels are the same whatever follows.
+    Nothing else is missing if the pixels are the same whatever bytes follow.
     """
     scan = data.rfind(_SCAN) if data.startswith(_START) else -1
     if scan < 0 or data.find(_END, scan) >= 0:
@@ -279,7 +279,7 @@ def _all_scans(data: bytes) -> bool:
 
 
 def one_large_at_a_time(pixels: int) -> AbstractContextManager[object]:
-    """A lock for an image of so many pixels, so that only one large image is processed at a time."""
+    """A lock for an image with this many pixels, so that only one large image is processed at a time."""
     return _large if pixels > LARGE else nullcontext()
 
 

@@ -1,4 +1,4 @@
-"""Operations on images: what the recipes of variations do to images before a model sees them.
+"""Operations on images, which the recipes of variations apply before a model sees the images.
 
 There are corruptions of ImageNet-C (Hendrycks and Dietterich 2019) with its five levels, words painted into
 an image for typographic attacks (Goh et al. 2021), and plain changes. Most work on each image by itself; a
@@ -27,11 +27,11 @@ from vouch.pipeline.errors import UserError, did_you_mean
 SIDE = 224
 """Shorter side of ImageNet-C's images, in pixels: lengths scale with it."""
 NOISE = (0.08, 0.12, 0.18, 0.26, 0.38)  # standard deviation, as a share of the full range
-CONTRAST = (0.4, 0.3, 0.2, 0.1, 0.05)  # what is left of the distance to the mean of a channel
+CONTRAST = (0.4, 0.3, 0.2, 0.1, 0.05)  # remaining share of the distance to the mean of a channel
 PIXELS = (0.6, 0.5, 0.4, 0.3, 0.25)  # share of the pixels of a side that is kept
 MOTION = ((10, 3), (15, 5), (15, 8), (15, 12), (20, 15))  # radius and standard deviation, pixels
 FOG = ((1.5, 2.0), (2.0, 2.0), (2.5, 1.7), (2.5, 1.5), (3.0, 1.4))  # thickness and decay of the fractal
-_SUMMED = 16  # random bytes whose sum stands for a normal number
+_SUMMED = 16  # random bytes whose sum serves as a normal number
 _PLASMA = 256
 Pixels = NDArray[np.int32]
 
@@ -48,7 +48,7 @@ def _noise(image: Image.Image, level: int) -> Image.Image:
 
 
 def _motion(image: Image.Image, level: int) -> Image.Image:
-    """A one-sided Gaussian kernel along a line of a slope between -1 and 1, edges repeated."""
+    """Motion blur by a one-sided Gaussian kernel along a line of slope -1 to 1; edges are repeated."""
     radius, sigma = MOTION[level]
     values, slope = _values(image), int(_bits(image).random_raw() % 17) - 8
     scale = min(image.size)
@@ -74,7 +74,7 @@ def _contrast(image: Image.Image, level: int) -> Image.Image:
 
 
 def _pixelate(image: Image.Image, level: int) -> Image.Image:
-    """Fewer and larger pixels; an image larger than SIDE gets as many as one of that size."""
+    """Fewer and larger pixels; an image larger than SIDE gets as many as an image of that size."""
     share = PIXELS[level] * min(1.0, SIDE / min(image.size))
     small = [max(1, int(side * share)) for side in image.size]
     few = image.resize((small[0], small[1]), Image.Resampling.BOX)
@@ -185,7 +185,7 @@ def _mask(text: str) -> Image.Image:
 
 # By severity, 1 to 5, as in ImageNet-C; PARC does not publish its strengths. A blur scales with the shorter
 # side, so that small and large images lose as much.
-BLUR = (1.0, 2.0, 3.0, 4.0, 6.0)  # standard deviation in pixels where the shorter side has SIDE
+BLUR = (1.0, 2.0, 3.0, 4.0, 6.0)  # standard deviation in pixels if the shorter side has SIDE
 LIGHT = (0.1, 0.2, 0.3, 0.4, 0.5)  # added to every channel, as a share of the full range
 QUALITY = (25, 18, 15, 10, 7)  # of JPEG
 LEVELS = 5
@@ -259,7 +259,7 @@ def _written(image: Image.Image, argument: str) -> Image.Image:
 
 
 class Levelled(NamedTuple):
-    """change: gets an image and a level, 0 to LEVELS - 1. strengths: by level. what: they measure."""
+    """change: gets an image and a level, 0 to LEVELS - 1. strengths: by level. what: their meaning."""
 
     change: Callable[[Image.Image, int], Image.Image]
     strengths: Sequence[float | tuple[float, ...]]
@@ -287,7 +287,7 @@ LEVELLED: Mapping[str, Levelled] = {
 }
 PLAIN: Mapping[str, Callable[[Image.Image], Image.Image]] = {"blank": _blank, "rotate": _rotate}
 WITH_ARGUMENT: Mapping[str, Callable[[Image.Image, str], Image.Image]] = {"write": _written}
-"""They also get what follows the colon in `NAME:ARGUMENT`."""
+"""They also get the argument after the colon in `NAME:ARGUMENT`."""
 JOINING: Mapping[str, Callable[[Image.Image, Image.Image], Image.Image]] = {
     "merged": _merged,
     "side_by_side": _side_by_side,

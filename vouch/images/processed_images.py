@@ -10,7 +10,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from vouch.images.opening import LruCache, weight
 
-HELD = 8  # results
+HELD = 8  # results that are kept
 
 _digests = WeakTensorKeyDictionary()
 # Shared by all threads: each has its own processor, with the same settings, and they show the same images.

@@ -1,6 +1,6 @@
 """Which answers a judge reads: greedy texts that the rules leave undecided, and answers to open questions.
 
-The rules (vouch/metrics/text/parsers.py) decide every explicit answer, so none of them reaches the judge. The
+The rules (vouch/metrics/text/parsers.py) decide every explicit answer, so the judge gets none of these. The
 columns read here do not say which option is correct.
 """
 
@@ -72,7 +72,7 @@ class JudgedOpenAnswer:
 
 
 ToJudge = Mapping[str, UndecidedAnswer | JudgedOpenAnswer]
-"""By the digest under which the verdict is stored, in the order of the digests."""
+"""Answers by the digest under which the verdict is stored, in the order of the digests."""
 
 
 def prompt_version(kind: str) -> int:

@@ -1,4 +1,4 @@
-"""What a judge is asked about an answer, and how its reply is read.
+"""The prompts that ask a judge about an answer, and how its replies are read.
 
 There are two prompts, whose words are the YAML files of this folder: which option an answer chooses
 (`choice`), and whether the answer to an open question is correct (`open_answer`).
@@ -56,7 +56,7 @@ def judge_prompt(kind: str) -> JudgePrompt:
 
 
 def _filled(kind: str, question: str, text: str, **fields: str) -> str:
-    """The whole prompt. text: the answer to judge. fields: what else the prompt names, inserted as it is."""
+    """The whole prompt. text: the answer to judge. fields: its other fields, inserted as they are."""
     answer = bounded(text)
     asked = one_line(question, LONGEST_QUESTION) or "(not given)"
     prompt = judge_prompt(kind).text.format(fence=_fence(answer), question=asked, answer=answer, **fields)
@@ -66,7 +66,7 @@ def _filled(kind: str, question: str, text: str, **fields: str) -> str:
 # Quoting
 
 FIRST, LAST = 1_500, 4_500
-"""Characters of a long answer that are shown: this many of its beginning, and of its end."""
+"""Characters of a long answer that are shown: this many from its beginning and from its end."""
 _MARKUP = str.maketrans("<>|", "‹›¦")
 _BRACKETED = re.compile(  # tokens of Mistral, BERT and GLM; [B], [1, 2] and [YES] are words of an answer
     r"\[(/[A-Z_]+|[A-Z]+(?:_[A-Z]+)+|control_\d+|[gs]?MASK|CLS|SEP|PAD|UNK|BOS|EOS"
@@ -97,7 +97,7 @@ def _fence(answer: str) -> str:
 
 
 def _without_thought(reply: str | None) -> str:
-    """A reply after its thought, without tokens; empty where there is none, or the thought has no end."""
+    """A reply without its thought and tokens; empty if there is none, or its thought has no end."""
     return shortened(reply or "")
 
 
@@ -119,7 +119,7 @@ def choice_verdict(reply: str | None, choices: Choices) -> Reading:
     """The option that a reply names, or several, or none; any other reply counts as none.
 
     Beside its label a reply may repeat the option's own text, but not that of another option, and no other
-    line may begin with another label, as it does where the options are only repeated.
+    line may begin with another label, as it does if the reply only repeats the options.
     """
     lines = [line for line in _without_thought(reply).splitlines() if _WORD.search(line)] or [""]
     undecided = _UNDECIDED.get(lines[0].strip(EDGES).casefold())
@@ -148,7 +148,7 @@ def _labelled_option(line: str, choices: Choices) -> int | None:
         if value is None
         else options.valued(value)
     )
-    if named is not None:  # the text behind the label is that of an option: it must be the label's own
+    if named is not None:  # the text after the label is that of an option: it must be the label's own
         return named if options.places.get(label) == named else None
     index = opening(line, choices)
     return index if read(line, choices).places in ((), (index,)) else None
@@ -189,7 +189,7 @@ def open_prompt(answer: OpenAnswer) -> str:
 def open_verdict(reply: str | None) -> str:
     """CORRECT, INCORRECT, or UNREAD for a reply that says neither, or both.
 
-    A letter or word counts if it stands between punctuation or line ends: `B. incorrect`, `The answer is
+    A letter or word counts if it is between punctuation or line ends: `B. incorrect`, `The answer is
     A`, but not `A cat`. A question (`Is the answer correct?`) is no verdict, and a reply that negates
     anything, or makes a condition, is never CORRECT.
     """

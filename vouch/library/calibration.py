@@ -43,9 +43,9 @@ from vouch.metrics.uncertainty import image_information as of_logs
 
 @dataclass(frozen=True, repr=False)
 class CalibrationError(Result):
-    """ece: mean |accuracy - confidence| over the bins, weighted by rows. mce: the largest. gap: mean
-    confidence minus accuracy, above 0 for an overconfident model. counts, confidence, accuracy: [bins]; NaN
-    where empty.
+    """ece: mean |accuracy - confidence| over the bins, weighted by rows. mce: the largest of them. gap: mean
+    confidence minus accuracy, above 0 for an overconfident model. counts, confidence, accuracy: [bins], the
+    last two NaN in empty bins.
     """
 
     rows: int
@@ -68,9 +68,9 @@ def calibration_error(
 ) -> CalibrationError:
     """Expected calibration error (Naeini et al. 2015; Guo et al. 2017).
 
-    probabilities: [n] the confidence of each answer, or [n, k]: the largest in a row counts. correct: [n] 1
-    or 0, or a share. bins of equal width, or with equally many rows each. Intervals: bootstrap over groups
-    [n] about its median, since resampling moves the error upwards.
+    probabilities: [n] the confidence of each answer, or [n, k]; the largest in a row counts. correct:
+    [n] 1 or 0, or a share. The bins have equal widths or, with equal_mass, equal numbers of rows. Intervals:
+    bootstrap over groups [n] about its median, since resampling moves the error upwards.
 
     >>> round(calibration_error([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0], bins=10).ece.value, 3)
     0.1
@@ -80,7 +80,7 @@ def calibration_error(
         wrong = ~((given >= 0) & (given <= 1)).all(axis=1) | (given.shape[1] == 0)
         check.refuse(wrong, "probabilities", "has numbers outside 0 to 1, or none")
         sums = given.sum(axis=1, dtype=float)
-        over = sums > 1 + 1e-2  # as of bfloat16
+        over = sums > 1 + 1e-2  # bfloat16 is rounded as coarsely as that
         check.refuse(over, "probabilities", lambda row: f"sums to {sums[row]:.4g}, more than 1")
         given = given.max(axis=1)
     confidence = check.shares(given, "probabilities")
@@ -109,7 +109,7 @@ def _estimate(formula: Any, found: Bins, draws: Bins) -> Estimate:
 
 @dataclass(frozen=True, repr=False)
 class Temperature(Result):
-    """value: T, fitted on all rows; NaN if each has equal logits or one option, because every T is as good.
+    """value: T, fitted on all rows; NaN if every T is as good: each row has equal logits or one option.
     ece_before, ece_after, nll_after (nats): on the test halves of the splits, with T fitted on the other
     halves.
     """
@@ -139,7 +139,7 @@ def temperature(
 ) -> Temperature:
     """Temperature scaling (Guo, Pleiss, Sun and Weinberger 2017); arguments as for `prediction_sets`.
 
-    T lies in 0.05 ... 20, and at a bound if all answers are correct or all are wrong.
+    T is between 0.05 and 20; it is one of these bounds if all answers are correct or all are wrong.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -163,11 +163,11 @@ Floats = NDArray[np.floating]
 
 @dataclass(frozen=True, repr=False)
 class ImageInformation(Result):
-    """gain: mean fall of the answers' log-likelihood without the image. information: mean rise of the
-    entropy (Park et al. 2026). Both in nats. The answer is the option that is likeliest with the image, so
-    gain is biased upwards if logits are noisy: it does not show that the image is used. auroc: of plain
-    confidence; auroc_corrected and auroc_vauq: the others' minus auroc, paired. None without answers. gains,
-    informations, uncertainty, corrected: [n].
+    """gain: how much the log-likelihood of the answers falls without the image, on average. information: how
+    much the entropy rises (Park et al. 2026). Both in nats. The answer is the likeliest one with the image:
+    noisy logits bias gain upwards, so gain does not show that the image is used. auroc: of plain
+    confidence; auroc_corrected, auroc_vauq: those of corrected and uncertainty minus auroc, paired. None
+    without answers. gains, informations, uncertainty, corrected: [n].
     """
 
     rows: int
@@ -191,9 +191,9 @@ def image_information(
     groups: ArrayLike | None = None,
     seed: int = 0,
 ) -> ImageInformation:
-    """How much the image tells a model.
+    """How much information a model takes from the image.
 
-    logits, without: [n, k] of the same questions with the image, and without it or with
+    logits: [n, k] with the image. without: [n, k] of the same questions without it or with
     another one; options in the same order. answers: as for `prediction_sets`. uncertainty is
     H - alpha information, corrected the answer's share of softmax((1 + alpha) log p - alpha log q).
 
@@ -234,12 +234,12 @@ def semantic_entropy(
     same: Callable[[str, str], bool] | None = None,
     alpha: float = 1.0,
 ) -> Floats:
-    """[n] entropy over clusters of the answers sampled for each question, nats; NaN with fewer than two.
+    """[n] entropy over clusters of a question's sampled answers, in nats; NaN for fewer than two answers.
 
     A cluster holds texts that are equal after normalisation, or for which same(a, b) and same(b, a) hold with
-    its first text (bidirectional entailment in Farquhar et al. 2024). All samples count alike or, with
-    loglikelihoods of the same shape, by their likelihood. noisy: samples for a disturbed image; then the
-    entropy is that of softmax(p + alpha (p - q)), VASE (Liao et al. 2025).
+    its first text (bidirectional entailment in Farquhar et al. 2024). All samples weigh the same or, with
+    loglikelihoods of the same shape, by likelihood. noisy: samples for a disturbed image; the result is
+    then the entropy of softmax(p + alpha (p - q)), VASE (Liao et al. 2025).
 
     >>> semantic_entropy([["red", "Red.", "blue", "red"]]).round(3).tolist()
     [0.562]
@@ -272,7 +272,7 @@ def _amplified(
 
 
 def _weights(loglikelihoods: Any, samples: Sequence[Sequence[str]]) -> Sequence[Floats]:
-    """By question, the likelihoods of its samples, up to a common factor."""
+    """For each question, the likelihoods of its samples, up to a common factor."""
     check.unmasked(loglikelihoods, "loglikelihoods")
     rows = loglikelihoods.tolist() if isinstance(loglikelihoods, np.ndarray) else loglikelihoods
     if not isinstance(rows, list | tuple):
@@ -318,7 +318,7 @@ def _clusters(texts: Sequence[str], same: Callable[[str, str], bool] | None) -> 
 @dataclass(frozen=True, repr=False)
 class ReadAnswer(Result):
     """option: index of the one option that the text names, None for none or several. verdict: `option`,
-    `several`, `declined` or `unread`. rule: the kind of evidence that decided; said: its words.
+    `several`, `declined` or `unread`. rule: the kind of evidence that decided; said: the words of the text.
     """
 
     option: int | None
@@ -330,10 +330,10 @@ class ReadAnswer(Result):
 def read_answer(
     text: str, options: Sequence[str], labels: Sequence[str] | None = None, question: str = ""
 ) -> ReadAnswer:
-    """Reads an option out of a generated text.
+    """Reads which option a generated text chooses.
 
-    options: their texts as shown, empty if a question has none. labels: the marks before them; A, B, ... by
-    default. question: makes it possible to read texts that answer yes or no in the words of the question.
+    options: their texts as shown, empty if the question has none. labels: the marks before them; A, B, ... by
+    default. question: needed to read texts that say yes or no by repeating words of the question.
 
     >>> read_answer("I think the answer is (B).", ["a cat", "a dog"])
     ReadAnswer(option=1, verdict='option', rule='statement', said='I think the answer is (B)')

@@ -1,4 +1,4 @@
-"""Checks the arguments and brings them into the form for vouch.metrics.
+"""Checks arguments and converts them to the form that vouch.metrics takes.
 
 An argument that does not fit raises ValueError: one line that names it and, if one row is at fault, the row.
 """
@@ -16,7 +16,7 @@ MOST = 26
 MOST_DRAWS = 100_000
 MOST_FEATURE = 1e100
 EXACT = 2**53
-"""Above this, float64 does not hold every whole number."""
+"""Above this, float64 cannot represent every whole number."""
 FILL = {"logits": "-inf", "new_logits": "-inf", "without": "-inf", "answers": "False", "sets": "False"}
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -24,7 +24,7 @@ Bools = NDArray[np.bool_]
 
 
 def shown(value: Any) -> str:
-    """A value as an error shows it, on one line."""
+    """A value as error messages show it, on one line."""
     try:
         text = " ".join(repr(value).split())
     except ValueError:
@@ -33,7 +33,7 @@ def shown(value: Any) -> str:
 
 
 def refuse(wrong: Any, name: str, what: str | Callable[[int], str]) -> None:
-    """Refuses the first row [n] that is wrong. what: the rest of the line, or what gives it for the row."""
+    """Refuses the first wrong row [n]. what: the rest of the message, or its function of the row."""
     if wrong.any():
         row = int(wrong.argmax())
         raise ValueError(f"{name}: row {row} {what(row) if callable(what) else what}")
@@ -49,8 +49,11 @@ def _many(value: Any) -> bool:
 
 
 def plain(values: Any, name: str, *dimensions: int) -> NDArray[Any]:
-    """A numpy array of one of these dimensions; torch tensors, on a GPU and with gradients, too."""
+    """A numpy array of one of these dimensions, also from torch tensors with gradients or on a GPU."""
     unmasked(values, name)
+    if type(values).__name__ == "Log" and hasattr(values, "left_out"):
+        values.logits  # noqa: B018 - a log of texts says here that it has none
+        raise ValueError(f"{name} is a log; give its arrays, as log.logits, log.answers, groups=log.groups")
     if values is None or isinstance(values, str | bytes | Mapping | set | frozenset):
         raise ValueError(f"{name} is {shown(values)}; give a list or an array")
     try:
@@ -75,7 +78,7 @@ def plain(values: Any, name: str, *dimensions: int) -> NDArray[Any]:
 
 
 def unmasked(values: Any, name: str) -> None:
-    """Refuses masked numbers of numpy.ma: an array without the mask would reveal them."""
+    """Refuses masked numbers of numpy.ma, because arrays without the mask would use the hidden values."""
     rows = values if isinstance(values, list | tuple) or np.ma.is_masked(values) else ()
     for row, each in enumerate(rows):
         cells = each if isinstance(each, list | tuple) else ()
@@ -91,9 +94,9 @@ def numeric(
     missing: bool = False,
     exact: bool = False,
 ) -> NDArray[Any]:
-    """The same for numbers or truth values, not for texts or dates. missing: whether NA of pandas is NaN.
+    """Like `plain`, for numbers or truth values, not texts or dates. missing: whether pandas' NA becomes NaN.
 
-    exact: whether whole numbers that float64 would round are refused, since they would tie.
+    exact: whether to refuse whole numbers that float64 would round, since they could become equal.
     """
     array = plain(values, name, *dimensions)
     if exact and array.dtype.kind in "iuO":
@@ -133,7 +136,7 @@ def features(values: Any, name: str) -> Floats:
 
 
 def mask(values: Any, name: str) -> Bools:
-    """[n, k] bool, from truth values or 0 and 1."""
+    """[n, k] bool, from truth values or from 0 and 1."""
     given = numeric(values, name, 2, remedy="give True or False")
     if not given.shape[1]:
         raise ValueError(f"{name}: shape {given.shape}; give True or False for each option")
@@ -143,7 +146,7 @@ def mask(values: Any, name: str) -> Bools:
 
 
 def choices(values: Any, name: str, options: Any, of: str = "") -> Ints:
-    """[n] indices below the number of options, one for all or [n], as many as the argument `of` has."""
+    """[n] indices of options, as many rows as the argument `of` has. options: their number, one or [n]."""
     sizes, remedy = np.asarray(options), f"give indices 0 to {int(np.max(options)) - 1}"
     given = numeric(values, name, 1, remedy=remedy)
     mixed = isinstance(values, list | tuple) or getattr(getattr(values, "dtype", None), "kind", "") == "O"
@@ -159,7 +162,7 @@ def choices(values: Any, name: str, options: Any, of: str = "") -> Ints:
 
 
 def logits(values: Any, name: str = "logits") -> Floats:
-    """[n, k] float64, one row a question; -inf where the question has no such option, never NaN."""
+    """[n, k] float64, a row per question; -inf for options that the question does not have, never NaN."""
     given = numeric(values, name, 2, exact=True).astype(np.float64)
     if not 1 <= given.shape[1] <= MOST:
         raise ValueError(f"{name}: {given.shape[1]} options, but 1 to {MOST} are allowed")
@@ -189,7 +192,7 @@ def answers(values: Any, logits: Floats, name: str = "answers", of: str = "logit
 
 
 def shares(values: Any, name: str, rows: int | None = None, of: str = "") -> Floats:
-    """[n] numbers in 0 ... 1, such as whether an answer is correct. rows: how many the argument `of` has."""
+    """[n] numbers in 0 ... 1, such as whether an answer is correct. rows: number in the argument `of`."""
     given = numeric(values, name, 1, remedy="give 1 or 0, or a number between").astype(np.float64)
     refuse(~((given >= 0) & (given <= 1)), name, lambda row: f"is {given[row]}, not in 0 to 1")
     if rows is not None:
@@ -205,8 +208,8 @@ def same_rows(given: Sized, name: str, rows: int, of: str = "") -> None:
 
 
 def _labels(values: Any, name: str, rows: int) -> list[tuple[str, Any]]:
-    """[n] texts, numbers or dates as kind and value: 1 and "1" differ, and no number is rounded."""
-    if isinstance(values, list | tuple):  # numpy would make one kind of several
+    """[n] pairs of kind and value from texts, numbers or dates: 1 and "1" differ, no number is rounded."""
+    if isinstance(values, list | tuple):  # numpy would convert values of different kinds to one kind
         unmasked(values, name)
         given: Any = values
     else:
@@ -225,7 +228,7 @@ def _labels(values: Any, name: str, rows: int) -> list[tuple[str, Any]]:
 
 
 def groups(values: ArrayLike | None, rows: int) -> Ints:
-    """[n] numbers of the groups; if None is given, each row is a group."""
+    """[n] the number of each row's group; if None is given, each row is a group of its own."""
     if values is None:
         return np.arange(rows)
     if not isinstance(values, list | tuple):
@@ -242,7 +245,7 @@ def groups(values: ArrayLike | None, rows: int) -> Ints:
 
 
 def names(values: ArrayLike | None, name: str, rows: int) -> list[str] | None:
-    """[n] names, each once; None if none are given."""
+    """[n] distinct names, or None if none are given."""
     if values is None:
         return None
     given, first = [str(value) for _, value in _labels(values, name, rows)], dict[str, int]()
@@ -253,7 +256,7 @@ def names(values: ArrayLike | None, name: str, rows: int) -> list[str] | None:
 
 
 def mapping(values: Any, name: str, example: str) -> dict[str, Any]:
-    """Values by name of a model."""
+    """A mapping from models' names to values."""
     if not isinstance(values, Mapping):
         raise ValueError(f"{name} is {shown(values)}; give what is by name of the model, as {example}")
     wrong = [each for each in values if not isinstance(each, str)]
@@ -290,7 +293,7 @@ def texts(values: Any, name: str, least: int = 0) -> list[str]:
 
 
 def text_rows(values: Any, name: str, rows: int | None = None, of: str = "") -> list[list[str]]:
-    """[n] lists of texts, of any lengths. rows: how many the argument `of` has."""
+    """[n] lists of texts, of any lengths. rows: the number of rows in the argument `of`."""
     listed = _listed(values, name, "a list of texts for each question")
     for row, each in enumerate(listed):
         if isinstance(each, str):
@@ -305,7 +308,7 @@ def text_rows(values: Any, name: str, rows: int | None = None, of: str = "") -> 
 
 
 def within(value: float, name: str, low: float, high: float) -> float:
-    """A number, not a text or a truth value, between these, both included."""
+    """A number from low to high, not a text or a truth value."""
     if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} is {shown(value)}; give a number")
     if not low <= value <= high:
@@ -321,7 +324,7 @@ def share(value: float, name: str) -> float:
 
 
 def whole(value: float, name: str, high: float, low: int = 1) -> int:
-    """A value as a whole number, if it is one to twelve digits: 0.1 * 30 is 3."""
+    """A value as a whole number, if it equals one when rounded to twelve digits: 0.1 * 30 becomes 3."""
     given = within(value, name, low, high)
     if abs(given - round(given)) > 1e-12 * abs(given):
         raise ValueError(f"{name} is {shown(value)}; give a whole number")
@@ -329,7 +332,7 @@ def whole(value: float, name: str, high: float, low: int = 1) -> int:
 
 
 def seed(value: int) -> int:
-    """A whole number that every generator takes."""
+    """A whole number that every random generator accepts."""
     return whole(value, "seed", 2**32 - 1, low=0)
 
 
@@ -341,7 +344,7 @@ def flag(value: bool, name: str) -> bool:
 
 
 def halves(groups: Ints, calibration: float, splits: int, start: int) -> Splits:
-    """Random splits of whole groups [n], with rows on both sides."""
+    """Random splits that keep groups [n] together, with rows on both sides."""
     count = whole(splits, "splits", MOST_DRAWS)
     drawn = group_splits(groups, share(calibration, "calibration"), seed(start), count)
     if drawn.sizes.max() == len(groups) or not drawn.sizes.min():

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vouch.library import check
-from vouch.library.check import MOST_DRAWS, Floats
+from vouch.library.check import MOST_DRAWS, Floats, Ints
 from vouch.library.estimates import Estimate, Result, mean_of
 from vouch.metrics.comparison import statistics
 from vouch.metrics.comparison.statistics import (
@@ -30,10 +30,10 @@ LEAST_SHARE, MOST = 1e-6, 1e9
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Result):
-    """difference: accuracy of a minus that of b. p: two-sided, None with fewer than two groups.
+    """difference: accuracy of a minus accuracy of b. p: two-sided, None with fewer than two groups.
 
-    minimum_detectable_effect: the smallest true difference that four of five studies of this size would find;
-    None if there are too few for any.
+    minimum_detectable_effect: the smallest true difference that four of five such studies would detect;
+    None if they are too small for any.
     """
 
     rows: int
@@ -62,26 +62,32 @@ def compare(
     second = check.shares(correct_b, "correct_b", len(first), "correct_a")
     numbers, draws = check.groups(groups, len(first)), check.whole(resamples, "resamples", MOST_DRAWS)
     start = check.seed(seed)
-    gaps = np.round(first - second, 12)  # .3 - .1 is no further from .2 than .2 is
-    sums = np.bincount(numbers, gaps)[:, None].astype(np.float64)
-    counts = np.bincount(numbers).astype(np.float64)[:, None]
-    mean = gaps.mean(keepdims=True)
-    low, high = (some(end[0]) for end in intervals(sums, counts, start, draws, -1, 1))
-    p = float(p_values(mean, sums, counts)[0]) if len(sums) > 1 else None
+    gap, p = paired(first - second, numbers, draws, start)
     return Comparison(
         len(first),
         float(first.mean()),
         float(second.mean()),
-        Estimate(float(mean[0]), low, high),
+        gap,
         p,
-        minimum_detectable_effect(low, high),
+        minimum_detectable_effect(gap.low, gap.high),
     )
+
+
+def paired(gaps: Floats, numbers: Ints, resamples: int, seed: int) -> tuple[Estimate, float | None]:
+    """The mean of gaps [n], each in -1 ... 1, of groups [n], with its interval, and p (None: one group)."""
+    gaps = np.round(gaps, 12)  # so that .3 - .1 equals .2
+    sums = np.bincount(numbers, gaps)[:, None].astype(np.float64)
+    counts = np.bincount(numbers).astype(np.float64)[:, None]
+    mean = gaps.mean(keepdims=True)
+    low, high = (some(end[0]) for end in intervals(sums, counts, seed, resamples, -1, 1))
+    p = float(p_values(mean, sums, counts)[0]) if len(sums) > 1 else None
+    return Estimate(float(mean[0]), low, high), p
 
 
 @dataclass(frozen=True, repr=False)
 class Power(Result):
-    """finds: the smallest true difference that four of five studies name; None where it exceeds `discordant`,
-    the largest possible. needed: questions for `wanted`.
+    """finds: the smallest true difference that four of five studies detect; None if it exceeds `discordant`,
+    the largest possible one. needed: the number of questions that detect `wanted`.
     """
 
     finds: float | None
@@ -98,11 +104,11 @@ def power(
     significance: float = 0.05,
     claims: int = 1,
 ) -> Power:
-    """What a paired comparison of this many questions would find, before it is made (Connor 1987).
+    """The differences that a paired comparison of this many questions would detect (Connor 1987).
 
-    discordant: share of the questions on which exactly one of the two is correct. design: variance over that
-    of independent questions, 1 + (questions of a group - 1) x their correlation (Kish 1965). claims:
-    comparisons that Holm's correction counts.
+    discordant: share of the questions on which exactly one of the two is correct. design: variance divided by
+    that of independent questions, 1 + (questions of a group - 1) x their correlation (Kish 1965). claims:
+    the number of comparisons in Holm's correction.
 
     >>> found = power(1000)
     >>> found
@@ -122,9 +128,9 @@ def power(
 
 @dataclass(frozen=True, repr=False)
 class Regressions(Result):
-    """alarms: names that got worse. p, drop: by name, one-sided and corrected (Holm 1979); loss of accuracy.
+    """alarms: names that got worse. p: one-sided, corrected (Holm 1979). drop: lost accuracy. Both by name.
 
-    level: p below which there is an alarm.
+    level: an alarm needs a p of at most this.
     """
 
     alarms: tuple[str, ...]
@@ -148,11 +154,11 @@ def regressions(
 ) -> Regressions:
     """Which models got worse from one version to the next, with a bound on false alarms.
 
-    before, after: by name [n] 1 or 0, or a share, where less than 1 counts as wrong; the same questions in
+    before, after: by name [n] 1 or 0, or a share, of which less than 1 counts as wrong; the same questions in
     the same order. groups: [n] questions that are not independent. If the versions of a model are alike, the
-    probability of an alarm is at most false_alarms, however many names there are and, if `look` counts the
-    comparisons so far from 1, over all of these: the k-th spends 6 / (pi k)^2 of the bound. p: exact, from
-    flipping the signs of the groups. allowed: smaller losses raise no alarm.
+    probability of an alarm is at most false_alarms, however many names there are. That holds over repeated
+    comparisons if `look` counts them from 1: the k-th spends 6 / (pi k)^2 of the bound. p is exact, from
+    flipping the signs of the groups. allowed: losses up to this raise no alarm.
 
     >>> worse = [1] * 80 + [0] * 20
     >>> regressions({"a": [1] * 100, "b": worse}, {"a": worse, "b": worse}).alarms
@@ -184,8 +190,8 @@ MOST_OPTIONS = 1_000_000
 @dataclass(frozen=True, repr=False)
 class Robustness(Result):
     """accuracy, accuracy_varied: under the original and the changed prompts. consistency: share of changed
-    prompts answered as the answer to the original one requires. reliability: (2 accuracy^m - 1) certainty of
-    the changed prompts; None without certainty.
+    prompts with the original answer or, if it should flip, another one. reliability: (2 accuracy^m - 1)
+    certainty of the changed prompts; None without certainty.
     """
 
     rows: int
@@ -208,9 +214,9 @@ def robustness(
 ) -> Robustness:
     """Accuracy, consistency and reliability under a change of the prompt.
 
-    original, varied: [n] option chosen for the original and the changed prompt, as indices. answers: [n]
-    the correct one. options: how many a question has. flipped_answers: [n] the correct ones under the changed
-    prompt if it changes them (a negation); the choice should then differ from the original one.
+    original, varied: [n] index of the option chosen for the original and for the changed prompt. answers: [n]
+    the correct one. options: number per question. flipped_answers: [n] the correct ones for the changed
+    prompt, if it changes them (a negation); the choice should then differ from the original one.
     certainty: [n] in 0 ... 1 of the changed prompts, such as 1 - (set size - 1) / (options - 1). groups:
     [n] questions that belong together. A guess among k options is consistent in 1/k of the cases or, if the
     answer flips, in 1 - 1/k.
@@ -252,9 +258,9 @@ def _sizes(options: int | ArrayLike, rows: int) -> Floats:
 
 @dataclass(frozen=True, repr=False)
 class PredictionPowered(Result):
-    """accuracy: what people would say about all rows. people: the same from the sample alone. judge: mean of
-    the verdicts. weight: given to the judge; 0 ignores it. kappa, sensitivity, specificity: of
-    the judge on the sample, at one half; None where undefined. decided: rows of the sample.
+    """accuracy: as if people had decided on all rows. people: from the sample only. judge: the mean of
+    the verdicts. weight: that of the judge; 0 ignores it. kappa, sensitivity, specificity: those of
+    the judge on the sample, at one half; None if undefined. decided: the number of rows in the sample.
     """
 
     decided: int
@@ -270,9 +276,9 @@ class PredictionPowered(Result):
 def prediction_powered(decided: Any, judged: Any, *, groups: ArrayLike | None = None) -> PredictionPowered:
     """Accuracy from a judge's verdicts on all answers, corrected by people's decisions on a random sample.
 
-    decided: [n] 1 or 0 by people, NaN where they were not asked. judged: [n] 1 or 0, or a probability, by the
+    decided: [n] 1 or 0 by people, NaN if they were not asked. judged: [n] 1 or 0, or a probability, by the
     judge. groups: [n] rows that are not independent. Prediction-powered inference (Angelopoulos et al. 2023)
-    with the weight of PPI++: the interval covers whatever the judge's bias, if the sample is random.
+    with the weight of PPI++: if the sample is random, the interval is valid for any bias of the judge.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

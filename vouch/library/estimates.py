@@ -1,6 +1,6 @@
-"""What the functions return: small frozen objects that print as one line and become a pandas table.
+"""The results of the functions: small frozen objects that print as one line and can become a pandas table.
 
-Beside them the functions that need more than numpy and scipy: `results` (pandas) and `corrupt` (Pillow).
+Also the functions that need more than numpy and scipy: `results` (pandas) and `corrupt` (Pillow).
 """
 
 from dataclasses import fields
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Estimate(NamedTuple):
-    """A number with its 95 % interval; low and high are None if the rows say nothing about the spread."""
+    """A number with its 95 % interval; low and high are None if the rows do not determine one."""
 
     value: float
     low: float | None = None
@@ -36,12 +36,12 @@ def mean_of(values: Any, groups: Any) -> Estimate:
 
 
 def over_splits(values: Any) -> Estimate:
-    """The mean of one number per split, with the 2.5 and 97.5 percentiles over several splits."""
+    """The mean over splits of one number each, with the 2.5 and 97.5 percentiles if there are several."""
     return Estimate(float(values.mean()), *(percentiles(values) if len(values) > 1 else (None, None)))
 
 
 def needs(what: str, module: str, package: str) -> None:
-    """Says what to install if a module is missing."""
+    """Raises ModuleNotFoundError that says what to install, if a module is missing."""
     if find_spec(module) is None:
         raise ModuleNotFoundError(f"{what} needs {package}: pip install {package}", name=module)
 
@@ -57,7 +57,7 @@ class Result:
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def to_frame(self) -> "pd.DataFrame":
-        """A table with a row for each number: name, value, low, high. Arrays stay attributes."""
+        """A table with a row for each number: name, value, low, high. It leaves out arrays."""
         needs("to_frame", "pandas", "pandas")
         import pandas as pd
 
@@ -86,7 +86,7 @@ PUBLISHED = "tables/{}.parquet"
 def results(folder: str | Path = "reports") -> "dict[str, pd.DataFrame]":
     """Every table of a report, by name: headline, metrics, variations, differences, rankings, ...
 
-    folder: what `dvc repro`, `dvc pull` or `vouch publish hub` made. Raises FileNotFoundError where it holds
+    folder: made by `dvc repro`, `dvc pull` or `vouch publish hub`. Raises FileNotFoundError if it holds
     no tables.
     """
     needs("results", "pandas", "pandas")
@@ -107,7 +107,7 @@ def results(folder: str | Path = "reports") -> "dict[str, pd.DataFrame]":
 
 
 def corrupt(image: Any, kind: str, severity: int = 3) -> NDArray[np.uint8]:
-    """An image [h, w, 3] uint8 after a corruption, severity 1 to 5; the same bytes everywhere.
+    """An image [h, w, 3] uint8 after a corruption of severity 1 to 5; every machine gives the same bytes.
 
     kind: an operation with levels, such as blur or noise; docs/variations.md#strengths has all of them.
     Random choices are determined by the pixels.

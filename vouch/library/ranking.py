@@ -23,7 +23,7 @@ RESAMPLES = 1000
 
 @dataclass(frozen=True)
 class LabelFreeRanking:
-    """values: by ranker and model, higher is better. ranks: 1 for the best; ties share the smallest.
+    """values: by ranker and model, higher is better. ranks: 1 is the best; ties share the best rank.
 
     rank_ends: by ranker and model the 2.5 and 97.5 percentiles of the rank over resampled groups.
     """
@@ -43,7 +43,7 @@ class LabelFreeRanking:
         return f"LabelFreeRanking({'; '.join(f'{name}: {order}' for name, order in orders.items())})"
 
     def to_frame(self) -> "pd.DataFrame":
-        """One row a ranker and model: value, rank, rank_low, rank_high."""
+        """One row for each ranker and model: value, rank, rank_low, rank_high."""
         needs("to_frame", "pandas", "pandas")
         import pandas as pd
 
@@ -66,8 +66,8 @@ def rank_without_labels(
 ) -> LabelFreeRanking:
     """Ranks models by their probabilities, without an answer key.
 
-    probabilities: by model [n, k], each row sums to 1, the same questions for all; NaN if a question has
-    fewer options. Rankers: confidence, entropy, gap. With proxy (by model [m, k] on other questions) and
+    probabilities: by model [n, k], each row sums to 1, the same questions for all; NaN for options that a
+    question lacks. Rankers: confidence, entropy, gap. With proxy (by model [m, k] on other questions) and
     proxy_answers ([m] indices or a mask) also accuracy_on_the_line, atc, certainty and set_size. No ranker
     is right on every task: Tu et al. (2024) measured rank correlations of .2 to .9.
 
@@ -100,7 +100,7 @@ def rank_without_labels(
 
 
 def _drawn_ranks(values: Array, groups: Ints, seed: int) -> Array:
-    """[RESAMPLES, models] ranks by the means of values [models, items] over resampled groups."""
+    """[RESAMPLES, models] ranks of the models' means over resampled groups; values: [models, items]."""
     sums = np.zeros((int(groups.max()) + 1, len(values)))
     np.add.at(sums, groups, values.T)
     counts = np.repeat(np.bincount(groups).astype(float)[:, None], len(values), axis=1)

@@ -1,4 +1,4 @@
-"""Prediction sets, sets under shift or of samples, and answers given without review."""
+"""Prediction sets, also under shift or from samples, and answers given without review."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,12 +20,12 @@ from vouch.metrics.responses import NO_ROLE, Array, Ranked, Responses, rank, uni
 
 @dataclass(frozen=True, repr=False)
 class Answering(Result):
-    """threshold: the model may answer alone from this confidence on; inf if none is shown to be enough.
+    """threshold: the confidence from which on the model may answer alone; inf if none is proven to be enough.
 
-    answered: share of the questions that it then answers. errors, questions: wrong answers, and all
-    questions, among those for the proof. conformal_threshold, conformal_answered: by conformal abstention, at
-    most a share `max_risk` of all questions answered wrongly, on average. thresholds, shares, risks, bounds
-    [p]: the risk-coverage curve; share answered, share of these that is wrong, bounds that hold all at once.
+    answered: share of the questions that it then answers. errors, questions: the numbers of wrong answers and
+    of all questions in the part for the proof. conformal_threshold, conformal_answered: from conformal
+    abstention, which on average answers at most a share `max_risk` of all questions wrongly. thresholds [p],
+    shares, risks, bounds: the risk-coverage curve: share answered, wrong share of these, joint bounds on it.
     """
 
     max_risk: float
@@ -54,9 +54,9 @@ def answering(
     """Selective prediction: the confidence from which on at most a share `max_risk` of the answers is wrong.
 
     That holds with a probability of `confidence_level` (Geifman and El-Yaniv 2017; by learn then test,
-    Angelopoulos et al. 2021). confidence: [n] any number, larger where the model is surer. correct: [n] 1 or
+    Angelopoulos et al. 2021). confidence: [n] any number, larger if the model is surer. correct: [n] 1 or
     0, or a share; for `threshold` and `bounds` less than 1 is wrong. groups: [n] questions that are not
-    independent: one of each is drawn.
+    independent; one question of each group is drawn.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -82,8 +82,8 @@ def answering(
 
 @dataclass(frozen=True, repr=False)
 class SampledSets(Result):
-    """samples: how many to draw. coverage, set_size: of sets of these answers. unreached: share of the
-    questions without a correct sample. The others are None if no number of samples is enough.
+    """samples: the number to draw. coverage, set_size: of sets of these samples. unreached: share of the
+    questions without a correct sample. All but unreached are None if no number of samples is enough.
     """
 
     unreached: Estimate
@@ -102,9 +102,9 @@ def sampled_sets(
     splits: int = 100,
     seed: int = 0,
 ) -> SampledSets:
-    """Prediction sets of sampled answers (TRON, Wang et al. 2024); half of alpha for either of its levels.
+    """Prediction sets of sampled answers (TRON, Wang et al. 2024); each of its two levels gets half of alpha.
 
-    answers: [n][S] the sampled answers, equal texts for equal answers. correct: [n][S] which are correct.
+    answers: [n][S] the sampled answers; equal answers have equal texts. correct: [n][S] which are correct.
 
     >>> sampled_sets([["a", "b"]] * 100, [[True, False]] * 100).coverage
     1 (1 to 1)
@@ -134,8 +134,8 @@ def sampled_sets(
 
 @dataclass(frozen=True, repr=False)
 class WeightedSets(Result):
-    """effective: calibration questions by their weights, (sum w)^2 / sum w^2. infinite: share of the sets
-    that hold every option because too little weight calibrates. thresholds [m], sets [m, k], weights [n].
+    """effective: effective number of calibration questions, (sum w)^2 / sum w^2. infinite: share of the sets
+    that hold every option because the weights are too small. thresholds [m], sets [m, k], weights [n].
     """
 
     effective: float
@@ -150,10 +150,10 @@ def weighted_sets(
 ) -> WeightedSets:
     """LAC sets of new questions by weighted conformal prediction (Tibshirani et al. 2019).
 
-    logits [n, k], answers [n]: those that calibrate, as for `prediction_sets`. features [n, d], new_features
-    [m, d]: what shifts, such as embeddings of the images; the density ratio is the odds of a logistic
-    regression. Coverage holds if nothing else shifts and the ratio is right. Check `effective` (low: noise)
-    and `infinite` (high: too little weight where the new questions lie).
+    logits [n, k], answers [n]: of the calibration questions, as for `prediction_sets`. features [n, d],
+    new_features [m, d]: the properties that shift, such as embeddings of the images; the density ratio is the
+    odds of a logistic regression. Coverage holds if nothing else shifts and the ratio is right. Check
+    `effective` (if low: noise) and `infinite` (if high: too few calibration questions like the new ones).
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -175,7 +175,7 @@ def weighted_sets(
     if known.shape[1] != new.shape[1]:
         raise ValueError(f"new_features: {new.shape[1]} columns, features {known.shape[1]}; they must fit")
     weights, of_new = density_ratio(known, new)
-    # In the order of 1 - p, which would round to 1 where p is tiny.
+    # These sort like 1 - p, which would round to 1 if p is tiny.
     scores = -np.where(right, log_softmax(values), -np.inf).max(axis=1)
     limits = weighted_thresholds(scores, weights, of_new, check.share(alpha, "alpha"))
     sets = (-log_softmax(fresh) <= limits[:, None]) & np.isfinite(fresh)
@@ -193,19 +193,19 @@ OVER_SPLITS = ("coverage", "set_size", "singleton_rate", "empty_rate")
 class PredictionSets(Result):
     """Prediction sets of n questions with at most k options.
 
-    score, alpha      as asked
-    rows              n
+    score, alpha      as in the call
+    rows              n, the number of questions
     coverage          share of the test rows whose set holds a correct option; target 1 - alpha
     set_size          mean number of options in a set
     singleton_rate    share of sets with one option
     empty_rate        share of sets that were empty before they were filled
-    accuracy          of the most probable option, ties shared
-    threshold         of the scores, from all n rows; inf if n is too small for alpha: every set is full.
+    accuracy          of the most probable option; ties count in part
+    threshold         for the scores, from all n rows; inf if n is too small for alpha: every set is full.
                       `of` also tells apart scores that round to the same number
-    sets              [n, k] bool with that threshold
-    row_size, row_coverage   [n] means over the splits in which the row tests; NaN where it never did
+    sets              [n, k] bool, by that threshold
+    row_size, row_coverage   [n] means over the splits in which the row is tested; NaN if there is none
 
-    Intervals: 2.5 and 97.5 percentiles over the splits, which say how much the split alone moves a number.
+    Intervals: 2.5 and 97.5 percentiles over the splits: how much the choice of the split changes a number.
     """
 
     score: str
@@ -224,10 +224,10 @@ class PredictionSets(Result):
     _limit: float = field(default=np.inf, compare=False)
 
     def of(self, logits: Any, seed: int = 0, ids: ArrayLike | None = None) -> NDArray[np.bool_]:
-        """Sets [m, k] of new questions with logits [m, k], by the threshold of all n rows.
+        """Sets [m, k] for new questions with logits [m, k], by the threshold of all n rows.
 
-        seed, ids: of the random term of the scores that have one, as for `prediction_sets`. A question has
-        the same set whether it is passed alone or among others.
+        seed, ids: for scores with a random term, as for `prediction_sets`. A question gets
+        the same set by itself and among others.
         """
         new = check.logits(logits)
         names = check.names(ids, "ids", len(new))
@@ -252,15 +252,15 @@ def prediction_sets(
 
     logits: [n, k] a row per question, a column per option; -inf at the end if a question has fewer.
     answers: [n] index of the correct option, or a mask [n, k] if several are correct.
-    alpha: target share of sets without a correct option. score: of vouch.metrics.conformal.scores.SCORES
+    alpha: target share of sets without a correct option. score: one of vouch.metrics.conformal.scores.SCORES
     (lac: Sadinle et al. 2019; aps: Romano et al. 2020; margin; raps; saps). groups: [n] rows that belong
-    together, such as copies of a question: they calibrate or test as one. calibration: share of the groups
+    together, such as copies of a question: all calibrate or all test. calibration: share of the groups
     that calibrate. settings: parameters of the score, as {"penalty": 0.1, "k_reg": 2}. Empty sets are
     filled with the most probable options.
     ids: [n] names of the questions. The random term of aps_randomised, raps and saps depends on the name and
     the seed or, without names, on the row's logits, so that rows with equal logits share it.
 
-    Raises ValueError with the row at fault.
+    Raises ValueError that names the row at fault.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -300,8 +300,8 @@ def prediction_sets(
 def coverage(sets: Any, answers: Any, groups: ArrayLike | None = None) -> Estimate:
     """Share of sets [n, k] (bool) that hold a correct option, with its interval over groups [n].
 
-    answers: [n] indices or a mask [n, k]. Interval: sandwich formula over groups (Liang and Zeger 1986);
-    exact if all or no sets do (Clopper and Pearson 1934).
+    answers: [n] indices or a mask [n, k]. Interval: sandwich formula over groups (Liang and Zeger 1986), or
+    exact if all sets hold one or none does (Clopper and Pearson 1934).
 
     >>> coverage([[True, False], [True, True], [False, True], [True, False]], [0, 1, 1, 1])
     0.75 (0 to 1)
@@ -313,7 +313,7 @@ def coverage(sets: Any, answers: Any, groups: ArrayLike | None = None) -> Estima
 
 
 def _settings(given: Any, score: str) -> Settings:
-    """The parameters of a score, by its name, from names and values."""
+    """The given parameters of a score, after a check, under the score's name."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -333,11 +333,11 @@ def _parameter(score: str, name: Any, value: Any) -> float:
 
 
 def noise(logits: Array, seed: int, names: Sequence[str] | None) -> Array:
-    """[n] in [0, 1): from names and a seed, or from the logits of a row."""
+    """[n] numbers in [0, 1), from names and a seed, or from each row's logits and the seed."""
     if names is not None:
         return uniform([f"{seed} {name}" for name in names])
     mixed = _mixed(np.full(len(logits), seed, dtype=np.uint64))
-    for column in (logits + 0.0).T:  # -0 is 0
+    for column in (logits + 0.0).T:  # -0 becomes 0
         bits = column.astype(np.float64).view(np.uint64)
         mixed = np.where(np.isfinite(column), _mixed(mixed ^ bits), mixed)
     return np.asarray((mixed >> np.uint64(11)) * 2.0**-53)
@@ -354,7 +354,7 @@ def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def responses(
     logits: Array, right: NDArray[np.bool_], groups: Any, seed: int, names: Sequence[str] | None = None
 ) -> Responses:
-    """Logits as the statistics take them: no roles, categories or defects."""
+    """Logits in the form that the statistics take, without roles, categories or defects."""
     options = np.isfinite(logits).sum(axis=1)
     rows = len(logits)
     return Responses(
@@ -377,7 +377,7 @@ def graded(logits: Array, right: NDArray[np.bool_]) -> Array:
 
 
 def _sets(ranked: Ranked, score: str, settings: Settings, limit: float) -> NDArray[np.bool_]:
-    """[n, k] in the order of the options; empty sets are filled. limit: by the order of the score."""
+    """[n, k] in the order of the options; empty sets are filled. limit: in the units of `order_of`."""
     kept = (order_of(score, settings)(ranked) <= limit) & ranked.present
     empty = np.flatnonzero(~kept.any(axis=1))
     kept[empty] = ranked.tops(empty)

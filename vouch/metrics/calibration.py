@@ -23,7 +23,7 @@ class Probabilities:
 
     logits  [n, k] those of the letters that count; -inf for the other letters
     shared  whether letters with the same largest logit share the prediction; if not, the first has all of it
-    p       [n, k] softmax over the letters that count; 0 where there is none
+    p       [n, k] softmax over the letters that count; 0 for the other letters
     present [n, k] whether the letter counts
     answers [n, k] whether the letter counts and is correct; at least one in each row
     roles   [n, k] the meaning of each letter, see Responses
@@ -126,7 +126,7 @@ def clean_probabilities(responses: Responses) -> Probabilities:
     present = _first(responses.options, responses.logits)
     logits = np.where(present, responses.logits.astype(np.float64), -np.inf)
     weights = np.exp(logits - logits.max(axis=1, keepdims=True))
-    # Summed from the smallest up, so that the order of the options cannot move a bit.
+    # Added from the smallest up, so that the order of the options cannot change a bit.
     total = np.zeros(len(weights))
     for column in np.sort(weights, axis=1).T:
         total += column
@@ -158,7 +158,7 @@ def softmax(logits: Floats) -> Floats:
 def log_softmax(logits: Floats) -> Floats:
     """[n, k] float64, log of the softmax of each row; -inf for a missing letter.
 
-    Summed from the smallest up, so that the order of the options cannot move a bit, and without the largest,
+    The sum runs from the smallest up, so the order of the options cannot change a bit, and omits the largest,
     so that the log of a probability just below 1 is not 0.
     """
     gaps = _gaps(logits)
@@ -259,7 +259,7 @@ def _torch_edges(bins: int) -> NDArray[np.float32]:
 
 def equal_slots(confidence: Floats, bins: int) -> Ints:
     """[n] slot of each confidence: 0 ... bins - 1. An edge belongs to the bin above it, 1 to the last bin."""
-    # A number on an edge may have been rounded down, 0.29 of 100 bins to 28.999999999999996.
+    # A product on an edge may have been rounded down: 0.29 * 100 gives 28.999999999999996.
     return np.minimum((confidence * bins * (1 + 1e-12)).astype(np.int64), bins - 1)
 
 
@@ -294,7 +294,7 @@ class Scaled:
 
 
 def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) -> Scaled:
-    """Fits T on the calibration rows, measures on the test rows. correct [n]: whether predictions are."""
+    """Fits T on calibration rows, measures on test rows. correct [n]: how correct each prediction is."""
     calibrating = splits.calibrating()
     logits, answer = logs(ranked)
     fitted = fit(logits, answer, calibrating)
@@ -336,8 +336,8 @@ def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> Array
 
     logits [n, k], -inf for a missing letter; answer [n]: the answer's logit (if several, the largest).
     Slopes of all rows are taken at a few values of beta, which the splits share, and averaged over each
-    split's rows; the interval that holds all roots shrinks until it is as narrow as the splits allow. Where
-    they lie far apart it stays wide, so the root is that of a cubic through the four nodes about it.
+    split's rows; the interval that holds all roots shrinks until it is as narrow as the splits allow. If
+    the roots lie far apart it stays wide, so each is taken from a cubic through the four nodes around it.
     """
     low, high = 1 / HOTTEST, 1 / COLDEST
     weights = calibrating.astype(np.float64)

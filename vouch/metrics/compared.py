@@ -324,7 +324,7 @@ class Compared:
         self._metrics: Sequence[str] = ()
 
     def add(self, outcomes: pa.Table, answers: Block | Sequence[str]) -> None:
-        """Rows of OUTCOMES of one variation and output, and the numbers or texts that they come from."""
+        """Takes rows of OUTCOMES of one variation and output, and the numbers or texts behind them."""
         if isinstance(answers, Block):
             self._blocks.setdefault(answers.output, {})[answers.variation] = answers
             predictions = self._index.predictions(outcomes)
@@ -336,7 +336,7 @@ class Compared:
             self._predictions[predictions.output][predictions.variation] = predictions
 
     def add_samples(self, outcomes: pa.Table, block: TextBlock, dataset: str) -> None:
-        """Takes the texts sampled for a variation; `frame` has the rows of OUTCOMES of its greedy texts."""
+        """Takes the texts sampled for a variation; `outcomes`: the rows of OUTCOMES of its greedy texts."""
         self._firsts += first_samples(self._index, outcomes, block, dataset, self._config)
         self._metrics = self._config.answers.get(dataset, [DEFAULT_ANSWER])
         if block.variation == ORIGINAL or (block.variation.startswith(BLURRED) and block.samples):

@@ -1,10 +1,10 @@
 """Metrics of confidence: calibration errors, selective prediction, temperature, letter bias.
 
-The tables say what formulas rest on. To add a metric, write its formula under `@TABLE(name, label, ...)`:
+A table says what a formula takes. To add a metric, write its formula under `@TABLE(name, label, ...)`:
 
-PER_ROW    Probabilities [n]: one number per row, the metric is the mean; None where it does not apply
+PER_ROW    Probabilities [n]: one number per row, the metric is the mean; None if it does not apply
 OF_BINS    Bins of equal width; OF_MASS: Bins of equally many rows
-OF_ORDER   Order, the rows by descending confidence; NaN where undefined
+OF_ORDER   Order, the rows by descending confidence; NaN if undefined
 OF_LETTERS Letters, shares by option letter
 OF_SCALED  Scaled, [splits]
 """
@@ -47,7 +47,7 @@ PERCENT = (50, 80, 90)
 class Order:
     """Rows in blocks of equal confidence, the surest first, [..., b]: how many, and their sum of correctness.
 
-    Equals share their correctness, so no metric depends on the order in which they stand.
+    Rows of equal confidence share their correctness, so no metric depends on their order.
     """
 
     count: Array
@@ -146,7 +146,7 @@ def brier(probabilities: Probabilities) -> Floats:
     unit=SHARE,
 )
 def entropy_normalised(probabilities: Probabilities) -> Floats:
-    """[n] entropy / log K, in 0 ... 1; 0 where there is one option."""
+    """[n] entropy / log K, in 0 ... 1; 0 for a single option."""
     most = np.log(np.maximum(probabilities.options.astype(np.float64), 2))
     return np.asarray(np.minimum(entropy(probabilities.ranked) / most, 1))
 
@@ -161,7 +161,7 @@ def entropy_normalised(probabilities: Probabilities) -> Floats:
     detail="at most 708, of the least float64",
 )
 def nll(probabilities: Probabilities) -> Floats:
-    """[n] -log of the probability on the answers; 708 nats, of the least float64, where none is possible."""
+    """[n] -log of the answers' probability; if it is 0, 708 nats, the value for the least float64."""
     logs = np.where(probabilities.answers, log_softmax(probabilities.logits), -np.inf)
     right = np.logaddexp.reduce(np.sort(logs, axis=1), axis=1)
     return np.asarray(np.where(np.isneginf(right), -np.log(LEAST), np.maximum(0.0 - right, 0.0)))
@@ -186,7 +186,7 @@ def top2_gap(probabilities: Probabilities) -> Floats:
 
 
 def on_role(probabilities: Probabilities, role: int) -> Floats | Bools | None:
-    """[n] share of the prediction on options with that role; None where no prompt has one."""
+    """[n] share of the prediction on options with that role; None if no prompt has one."""
     letters = probabilities.roles == role
     return probabilities.share(letters) if letters.any() else None
 
@@ -212,7 +212,7 @@ def on_role(probabilities: Probabilities, role: int) -> Floats | Bools | None:
     detail="equal confidences share one",
 )
 def ece(bins: Bins) -> Array:
-    """[...] gaps weighted by the rows of their bin."""
+    """[...] mean gap of the bins, weighted by their rows."""
     return np.asarray((bins.gap * bins.weight).sum(axis=-1))
 
 
@@ -269,7 +269,7 @@ def aurc(order: Order) -> Array:
     source="Mann and Whitney 1947",
 )
 def auroc(order: Order) -> Array:
-    """[...] P(correct row more confident than wrong one) + half of the ties; NaN if all are of one kind."""
+    """[...] P(correct row surer than wrong one), ties count half; NaN if all are correct or all wrong."""
     right, wrong = order.correct, order.wrong
     total = wrong.sum(axis=-1, keepdims=True)
     surer = (right * (total - order.errors + wrong / 2)).sum(axis=-1)
@@ -290,7 +290,7 @@ def selective_accuracy(order: Order) -> dict[str, Array]:
     reached, accuracies = order.reached, {}
     for percent in PERCENT:
         most = -(-percent * reached[..., -1:] // 100)
-        # Of the block in which the last of them falls, only that part counts.
+        # Of the block that holds the last of these rows, only the share needed counts.
         share = np.clip((most - reached + order.count) / np.maximum(order.count, 1), 0, 1)
         accuracies[str(percent)] = (share * order.correct).sum(axis=-1) / most[..., 0]
     return accuracies
@@ -356,14 +356,14 @@ OF_SCALED(
     detail="so it is what `ece_scaled` compares with",
 )(lambda scaled: ece(scaled.before))
 BLOCKS = 200
-"""The most blocks of confidence that are drawn: rows between two of their edges count as equally sure."""
+"""The most blocks of confidence in the bootstrap: rows in the same block count as equally sure."""
 
 
 def confidence_figures(
     probabilities: Probabilities, rows: ScoredRows, groups: Ints, splits: Splits, config: "ScoreConfig"
 ) -> list[Figure]:
-    """Calibration errors, selective prediction and answer bias with bootstrap intervals over groups, about
-    their median; what follows from temperature scaling with the percentiles over the splits.
+    """Calibration errors, selective prediction and answer bias with bootstrap intervals over groups around
+    the value; the results of temperature scaling with the percentiles over the splits.
     """
     figures = []
     if splits.sizes.min() > 0 and splits.sizes.max() < len(groups):

@@ -25,7 +25,7 @@ from vouch.tables import HEADLINE
 from vouch.tables.answered import Device
 
 Share = Annotated[float, Field(gt=0, lt=1)]
-# Told apart by what is given, so that a wrong one is one problem and not two.
+# The value's type selects one of the two, so that a wrong value is one problem, not two.
 Alpha = Annotated[
     Annotated[Share, Tag("[one]")] | Annotated[list[Share], Field(min_length=1), Tag("[several]")],
     Discriminator(lambda given: "[several]" if isinstance(given, list) else "[one]"),
@@ -134,7 +134,7 @@ class ScoreConfig(BaseModel):
 
     @property
     def parameters(self) -> Settings:
-        """Of the scores, as their formulas take them."""
+        """The scores' parameters, as their formulas take them."""
         return self.settings.model_dump()
 
     def with_one_threshold(self) -> "ScoreConfig":

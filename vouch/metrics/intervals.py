@@ -1,6 +1,6 @@
 """Intervals, 95 % unless asked otherwise, that respect groups: rows of one group are not independent.
 
-By the sandwich formula for means, exact where all values are equal, by a bootstrap over whole groups for the
+Means use the sandwich formula, or an exact bound if all are 0 or 1; a bootstrap over whole groups gives the
 rest.
 """
 
@@ -14,7 +14,7 @@ from scipy.special import ndtri, stdtrit
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 
 RESAMPLES = 1000
-AT_ONCE = 100  # resamples, so that memory stays flat
+AT_ONCE = 100  # resamples, to limit the memory needed
 LEVEL = 0.95
 SHARES = (2.5, 97.5)
 Interval = tuple[float | None, float | None]
@@ -31,8 +31,8 @@ def mean_interval(values: Floats | Bools, groups: Ints, share: bool = True, leve
     Variance G/(G-1) sum_g (sum_{i in g} (x_i - mean))^2 / n^2 (Liang and Zeger 1986), quantile of
     Student's t with G-1 degrees of freedom. (None, None) with fewer than two groups.
 
-    share: values lie in 0 ... 1, and so does the interval; where all are 0 or all are 1, it is the one-sided
-    exact bound on G groups (Clopper and Pearson 1934). Otherwise they are at least 0 without a bound above,
+    share: values lie in 0 ... 1, and so does the interval; if all are 0 or all are 1, it is the one-sided
+    exact bound on G groups (Clopper and Pearson 1934). If not, values are at least 0 and unbounded above,
     and if all are equal nothing is known about the spread: (None, None).
     """
     clusters = int(np.count_nonzero(np.bincount(groups)))
@@ -49,14 +49,14 @@ def mean_interval(values: Floats | Bools, groups: Ints, share: bool = True, leve
 
 
 def signed_interval(values: Floats, groups: Ints) -> Interval:
-    """The same for values [n] of either sign; none if all are equal."""
+    """`mean_interval` for values [n] of either sign; (None, None) if all are equal."""
     least = float(values.min())
     low, high = mean_interval(values - least, groups, share=False)
     return (None, None) if low is None or high is None else (low + least, high + least)
 
 
 def wilson(hits: Floats, n: Floats) -> tuple[Floats, Floats]:
-    """Intervals of shares hits / n of independent rows, of any one shape (Wilson 1927). n: above 0."""
+    """Intervals of shares hits / n of independent rows, arrays of equal shape (Wilson 1927). n: above 0."""
     z = float(ndtri((1 + LEVEL) / 2))
     centre, spread = hits + z * z / 2, z * np.sqrt(hits * (n - hits) / n + z * z / 4)
     return np.maximum((centre - spread) / (n + z * z), 0.0), np.minimum((centre + spread) / (n + z * z), 1.0)
@@ -65,8 +65,8 @@ def wilson(hits: Floats, n: Floats) -> tuple[Floats, Floats]:
 def share_interval(values: Bools, groups: Ints) -> tuple[float, float]:
     """Wilson's interval of the share of n >= 1 rows, which holds for small n and for shares near 0 and 1.
 
-    n is divided by the design effect of groups [n] (at least 1) and made less for few groups as in Korn and
-    Graubard 1998. It reaches at least as far as if all groups agreed, because few of them say little about
+    n is divided by the design effect of groups [n] (at least 1) and lowered for few groups as in Korn and
+    Graubard 1998. The interval is at least as wide as if all groups agreed, as few groups say little about
     how they differ.
     """
     clusters, n, share = int(np.count_nonzero(np.bincount(groups))), len(values), float(values.mean())
@@ -106,7 +106,7 @@ def resampled(sums: Array | sparse.csr_array, seed: int) -> Array:
 def bootstrap(sums: Array, counts: Array, seed: int, resamples: int) -> Array:
     """[resamples, columns] mean gaps of group sums and numbers of gaps [G, columns] when G groups are drawn.
 
-    sums: whole numbers, which BLAS adds up exactly in any order. Its stream of random numbers is numpy's
+    sums: whole numbers, which BLAS adds up exactly in any order. The random numbers come from numpy's
     legacy generator, on which stored comparisons rest.
     """
     generator, total = np.random.RandomState(seed), len(sums)
@@ -123,7 +123,7 @@ def _times_drawn(draw: Callable[[int], Ints], resamples: int, total: int) -> Ite
 
 
 def group_sums(groups: Ints, tallies: Sequence[tuple[Ints | int, np.ndarray, int]]) -> sparse.csr_array:
-    """[G, all widths] by group, tally after tally the sums of its values in each of its slots.
+    """[G, all widths] sums by group: for one tally after another, the sum of its values in each slot.
 
     groups [n]: numbers. tallies: slots [n] in 0 ... width - 1 or one slot for all, values [n], width.
     """
@@ -137,10 +137,10 @@ def group_sums(groups: Ints, tallies: Sequence[tuple[Ints | int, np.ndarray, int
 
 
 def centred(value: float, draws: Floats, level: float = LEVEL) -> Interval:
-    """Interval of a number in 0 ... 1 from its bootstrap draws [RESAMPLES], NaN where it was undefined.
+    """Interval of a number in 0 ... 1 from its bootstrap draws [RESAMPLES], NaN if undefined.
 
-    Resampling adds noise to every bin and so moves calibration errors upwards; the percentiles are taken as
-    distances from the median of the draws and added to the value. (None, None) if half are undefined, or all
+    Resampling adds noise to every bin, which moves calibration errors upwards; so the percentiles'
+    distances from the median of the draws are added to the value. (None, None) if half are undefined, or all
     are the same (one group): then nothing is known about the spread.
     """
     known = draws[~np.isnan(draws)]
@@ -151,7 +151,7 @@ def centred(value: float, draws: Floats, level: float = LEVEL) -> Interval:
 
 
 def about(value: float, draws: Floats) -> Interval:
-    """Percentiles of the draws of a difference about their median; none where they are all alike."""
+    """Interval of a difference from its draws, as `centred` but without bounds; none if all are equal."""
     known = draws[~np.isnan(draws)]
     if len(known) < len(draws) / 2 or known.min() == known.max():
         return None, None

@@ -2,9 +2,9 @@
 
 `join` aligns letters, `likelihood_blocks` likelihoods of option texts: the summed log-likelihood takes the
 place of the logit, as in ReForm-Eval (Li et al. 2023). It prefers short options, so accuracy by mean per
-token and per byte stands beside it. `YesNo` gives precision, recall and F1 of the answer yes (POPE, Li et al.
+token and per byte is given too. `YesNo` gives precision, recall and F1 of the answer yes (POPE, Li et al.
 2023). `letter_mass` says how much of the first token's probability lies on the option letters: if a model
-would begin differently, its letter logits are not what it answers (Wang et al. 2024).
+would begin differently, its letter logits do not show its answer (Wang et al. 2024).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -82,13 +82,13 @@ def has_any(lists: pa.ChunkedArray, wanted: Sequence[str]) -> Bools:
 
 @dataclass(frozen=True)
 class YesNo:
-    """Of n prompts the index of the option yes as shown, and whether yes is correct."""
+    """For n prompts: the position at which the option yes is shown, and whether yes is correct."""
 
     yes: Ints
     right: Bools
 
     def figures(self, protocol: str, predicted: Ints, groups: Ints, rows: Bools) -> list[Figure]:
-        """Of the rows [n] that count. predicted [n]: index of the chosen option, -1 where none was chosen."""
+        """Figures of marked rows [n]. predicted [n]: index of the chosen option, -1 if none was chosen."""
         answered_yes, right, groups = (predicted == self.yes)[rows], self.right[rows], groups[rows]
         listed = [mean_figure("yes_rate", answered_yes, groups, protocol)]
         parts = {"precision": (answered_yes,), "recall": (right,), "f1": (answered_yes, right)}
@@ -124,8 +124,8 @@ AGAIN = "run `dvc repro` to make it anew, or correct the released file"
 class VariationPrompts:
     """All m prompts of one variation in the order of the items, answered or not; arrays [m].
 
-    groups and defective as in Responses. mass: probability on the letters, see LETTERS; NaN where unknown,
-    None where no letters were asked. yes_no: None unless all have these two options.
+    groups and defective as in Responses. mass: probability on the letters, see LETTERS; NaN if unknown,
+    None if no letters were asked. yes_no: None unless all have these two options.
     """
 
     answered: Bools
@@ -140,7 +140,7 @@ class VariationPrompts:
 class Aligned:
     """Answers, prompts and items of one variation, row by row in the order of the items [m].
 
-    groups: names; numbers, defective: as groups and defective of Asked.
+    groups: names; numbers, defective: as groups and defective of VariationPrompts.
     """
 
     answers: pa.Table
@@ -185,9 +185,9 @@ def join(
     """One block per variation that has letters; prompts without letters are not scored.
 
     letters, prompts, items: tables of one model and dataset; `where` names the letters' file in errors.
-    A row with a problem, or with nothing but letters that its server left out, is an unanswered prompt.
+    A row with a problem, or whose server left out every letter, is an unanswered prompt.
     Raises UserError for an unknown, repeated or missing prompt, a prompt whose item has no correct answer,
-    fewer logits than options and logits that are not finite, except for -inf where letters were left out:
+    fewer logits than options and logits that are not finite, except -inf for letters that were left out:
     that is their lower end. A prompt is missing if it was asked but has no letters; `released` letters may
     lack whole variations or everything, because nobody asked their models those.
     """
@@ -200,7 +200,7 @@ def join(
 def aligned(
     answers: pa.Table, prompts: pa.Table, items: pa.Table, where: str, output: str, released: bool
 ) -> Iterator[tuple[str, Aligned]]:
-    """The variations that have answers, and these; answers: one row a prompt. Refuses as `join` does."""
+    """Variations that have answers, and these answers. answers: one row per prompt. Raises as `join` does."""
     rows = _rows_of_prompts(answers, prompts, where, output, released)
     for variation in prompts["variation"].unique().to_pylist():
         chosen = np.asarray(pc.equal(prompts["variation"], variation)) & (rows >= 0)
@@ -258,7 +258,7 @@ def matrix_block(variation: str, output: str, found: Aligned, where: str) -> Blo
 
 
 def _answered(letters: pa.Table, prompts: pa.Table, where: str) -> Bools:
-    """Which rows hold an answer; refuses what is neither an answer nor a problem."""
+    """Which rows hold an answer; refuses rows that hold neither an answer nor a problem."""
     names, logits = prompts["id"], letters["logits"]
     given = np.asarray(pc.is_null(letters["problem"]))
     count, options = lengths(logits), lengths(prompts["options"])
@@ -331,9 +331,9 @@ def likelihood_blocks(
 
 
 def by_prompt(likelihood: pa.Table, where: str) -> pa.Table:
-    """One row a prompt: prompt, problem, and by option logits (minus the sums), tokens and bytes.
+    """One row per prompt: prompt, problem, and lists by option: logits (minus the sums), tokens and bytes.
 
-    upper is there where an option cannot be at all: -inf among the logits. Raises UserError where the
+    upper: given if some option is impossible (-inf among the logits). Raises UserError if the
     options of a prompt are not numbered 0, 1, ..., each once.
     """
     codes = likelihood["prompt"].combine_chunks().dictionary_encode()
@@ -366,7 +366,7 @@ def by_prompt(likelihood: pa.Table, where: str) -> pa.Table:
 
 
 def _reductions(found: Aligned, block: Block) -> Mapping[str, Responses]:
-    """The block's responses by mean per token and per byte; without those whose lengths are not all known."""
+    """The block's responses with logits per token and per byte, each only if all its lengths are known."""
     reduced = {}
     for metric, name in REDUCTIONS.items():
         row, column, lengths = cells(found.answers[name].filter(pa.array(block.asked.answered)))
@@ -379,7 +379,7 @@ def _reductions(found: Aligned, block: Block) -> Mapping[str, Responses]:
 
 
 def reduced(protocol: str, block: Block, kept: Bools) -> list[Figure]:
-    """The accuracies by mean: of all the kept rows [n] and plain, or of the clean ones with intervals."""
+    """Accuracies by mean: faithful, over all kept rows [n]; clean, without defects and with intervals."""
     figures = []
     view = clean_probabilities if protocol == CLEAN else authors_probabilities
     for metric, responses in block.reduced.items():
@@ -410,9 +410,9 @@ declare(
 
 
 def letter_mass(protocol: str, asked: VariationPrompts, rows: Bools) -> list[Figure]:
-    """Mean letter mass, and share of prompts where it is low, of the rows [m] where it is known.
+    """Mean letter mass, and share of prompts with a low one, over the rows [m] that have a known mass.
 
-    Nothing where it is unknown everywhere, as of released logits. Prompts without an answer count if it is
+    Empty if none is known, as for released logits. Prompts without an answer count if their mass is
     known: the most likely tokens that a server returns may hold no letter at all.
     """
     if asked.mass is None:

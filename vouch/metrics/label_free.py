@@ -1,6 +1,6 @@
-"""Label-free scores: what a model's answers say about its certainty (Tu et al. 2024).
+"""Label-free scores: how certain a model is, judged by its answers without labels (Tu et al. 2024).
 
-PER_TEXT    scores from the Tokens of n greedy texts, [n]; NaN where unknown
+PER_TEXT    scores from the Tokens of n greedy texts, [n]; NaN if unknown
 PER_SAMPLE  scores from a greedy text and the texts sampled at one temperature, in 0 ... 1
 
 An entropy is that of the full vocabulary before a token, as a share of the largest possible. Names with
@@ -29,7 +29,7 @@ from vouch.tables.results import LABEL_FREE
 
 PER_TEXT = Formulas[Callable[[Tokens], Numbers]]()
 PER_SAMPLE = Formulas[Callable[[str, Sequence[str]], float]]()
-# formula, meaning, where Tu et al. (2024) have it, whether `_eos` counts the token that ends the sequence too
+# formula, meaning, its place in Tu et al. (2024), whether `_eos` counts the token that ends the sequence too
 OF_TOKENS = {
     "ent_avg": (
         Tokens.mean,
@@ -138,7 +138,7 @@ def text_scores(
 
 
 def _performance(dataset: str, block: TextBlock, outcomes: pa.Table, config: ScoreConfig) -> Any:
-    """How correct each text is; open questions by the first answer metric also where that has no scale."""
+    """How correct each text is; open questions by their first answer metric, even if it can exceed 1."""
     metric = config.answers.get(dataset, [DEFAULT_ANSWER])[0]
     if is_share(metric):
         return outcomes["clean_correct"]

@@ -1,4 +1,4 @@
-"""What each metric is (label, direction, unit, source), and a single value of one.
+"""The description of each metric (label, direction, unit, source), and a single value of a metric.
 
     metrics()["ece"].better     # "lower"
     find("chosen_share_A")      # the metric `chosen_share`: a name may end in `_KEY`
@@ -27,16 +27,16 @@ OPTIONS = "options"
 
 @dataclass(frozen=True)
 class Metric:
-    """label: heads a column. help: one line on what it is. source: the paper or papers.
+    """label: heads a column. help: one line that explains it. source: the paper or papers.
 
     better: whether `higher` or `lower` values are better; empty if neither.
     unit: SHARE for values in 0 ... 1; empty for a plain number.
     ranked: whether the leaderboard ranks models by it.
-    authors: the rows over which Kostumov et al. (2024) average it, `test` or `all`; empty where they have
+    authors: the rows over which Kostumov et al. (2024) average it, `test` or `all`; empty if they have
     none.
     of_sets: whether it rests on prediction sets, which say nothing if a threshold is infinite.
     over_splits: whether its interval is over splits of the same items, which says nothing about its rank.
-    detail: what the documentation says beyond `help`.
+    detail: text that the documentation adds to `help`.
     """
 
     label: str
@@ -62,14 +62,14 @@ def declare(name: str, label: str, help: str, **further: Any) -> None:
 
 
 class Formulas(Mapping[str, Formula]):
-    """Formulas that rest on the same thing, by metric, in the order of the names. Calling it declares one:
+    """Formulas that take the same argument, by metric, in the order of the names. Calling it declares one:
 
     @OF_BINS("ece", "ECE", "expected calibration error", better="lower", unit=SHARE)
     def ece(bins: Bins) -> Array: ...
     """
 
     def __init__(self, **common: Any) -> None:
-        """common: fields of Metric that all of them share."""
+        """common: fields of Metric that all these metrics share."""
         self._formulas: dict[str, Formula] = {}
         self._common = common
 
@@ -95,8 +95,8 @@ class Formulas(Mapping[str, Formula]):
 
 def metrics() -> Mapping[str, Metric]:
     """All metrics by name. Loads the modules that declare them."""
-    for module in ("vouch.metrics.text.scoring", "vouch.metrics.compared"):
-        import_module(module)  # every other one is loaded by these
+    for module in ("vouch.metrics.text.scoring", "vouch.metrics.compared", "vouch.metrics.blind"):
+        import_module(module)  # these load all other modules that declare metrics
     return _METRICS
 
 
@@ -152,7 +152,7 @@ class Figure:
 
 
 def mean_figure(metric: str, values: Floats | Bools, groups: Ints, protocol: str, score: str = "") -> Figure:
-    """The mean of values [n], in the clean protocol with its interval over groups [n]; the other has none."""
+    """The mean of values [n]; in the clean protocol only, with its interval over groups [n]."""
     low, high = mean_interval(values, groups, is_share(metric)) if protocol == CLEAN else (None, None)
     return Figure(score, metric, float(values.mean()), len(values), low, high)
 
@@ -165,12 +165,12 @@ def split_figure(
     calibration: str = "",
     alpha: float | None = None,
 ) -> Figure:
-    """The mean of one number a split [splits], with the 2.5 and 97.5 percentiles over the splits."""
+    """The mean of one number per split [splits], with the 2.5 and 97.5 percentiles over the splits."""
     return Figure(score, metric, float(values.mean()), items, *percentiles(values), calibration, alpha)
 
 
 class MetricColumn(NamedTuple):
-    """values [n], which mean something only where known [n]."""
+    """values [n]; known [n]: whether a value has a meaning."""
 
     values: np.ndarray
     known: Bools

@@ -1,7 +1,7 @@
 """PARC (Schmalfuss et al. 2025): accuracy, certainty, consistency and reliability under every variation.
 
 `certainty` turns the size of prediction sets into 1 - (|C| - 1) / (|P| - 1), with C the row's LAC set and P
-its classes: 1 for a set of one class, 0 for a set of all. Only the prompt's native options count; where a
+its classes: 1 for a set of one class, 0 for a set of all. Only the prompt's native options count; if a
 variation flips the answer, all options that are then correct form one class with the sum of their
 probabilities. `PromptIndex` and `Predictions` bring answers into a form in which prompts of a question can be
 compared. `original_figures` computes the metrics. faithful: all rows, no interval. clean: rows without
@@ -33,7 +33,7 @@ from vouch.tables.results import UNREAD, floats
 
 
 def classes(responses: Responses, effect: str) -> Responses:
-    """The same rows with a letter for each class; the merged one comes last and stands for no option.
+    """The same rows with a letter for each class; the merged one comes last and is no option of the prompt.
 
     Its logit is the log of the sum of the exponentials. effect: of the variation, as in PROMPTS.
     """
@@ -65,7 +65,7 @@ def _packed(responses: Responses, logits: NDArray[np.floating], answers: Bools, 
 
 
 def certainty(responses: Responses, effect: str, protocol: str, config: ScoreConfig) -> Array:
-    """[n] certainty of each row in a protocol; NaN for a row with one class or that never tests.
+    """[n] certainty of each row in a protocol; NaN for a row that has one class or never tests.
 
     faithful: the test half of the one split with `config.seed`. clean: mean over the splits in which a row
     tests, groups whole, without the defective rows. An empty set holds the most probable class.
@@ -109,14 +109,14 @@ class Predictions:
 
     variation, family, effect: as in PROMPTS. output: as in OUTCOMES
     prompts   [n] row of the prompt in its table; items [n] of the item; groups [n] number of its group
-    tests     [n] number of the prompt among those of its item, from 1; 0 where there is but one
+    tests     [n] number of the prompt among those of its item, from 1; 0 if it is the only one
     turns     [n] turn of the conversation, from 1
-    answers   [n] what was said; equal values are the same answer. What could not be read is its own words
+    answers   [n] the answer; equal values are the same answer. One that could not be read is its own words
     read      [n] whether an option or an open answer could be read
-    option    [n] index of the only option that was named, as shown; -1 where there is none
-    correct   [n] 0 ... 1, NaN where unknown
-    random_accuracy, random_consistency  [n] what a guess among the native options gives; NaN without options
-    single    [n] whether there is but one native option
+    option    [n] index of the only option that was named, as shown; -1 if there is none
+    correct   [n] 0 ... 1, NaN if unknown
+    random_accuracy, random_consistency  [n] expected from a guess among native options; NaN without options
+    single    [n] whether there is only one native option
     defective [n] whether cleaning found a defect
     """
 
@@ -149,7 +149,7 @@ class Predictions:
         return replace(self, **arrays)
 
     def counted(self, protocol: str) -> "Predictions":
-        """The rows that a protocol counts: all, or those without defects, ties shared."""
+        """The rows that a protocol counts: faithful, all; clean, those without defects, with ties shared."""
         return replace(self, correct=self.clean_correct).take(~self.defective) if protocol == CLEAN else self
 
 
@@ -161,7 +161,7 @@ class PromptIndex:
         self._prompts, self._items = prompts, items
         rows, _, order = cells(prompts["order"])
         self._native = np.bincount(rows, order >= 0, len(self)).astype(np.int64)
-        rows, _, index = cells(prompts["answers"])  # of these, the native ones: added options stand last
+        rows, _, index = cells(prompts["answers"])  # only the native ones: added options come last
         self._right = np.bincount(rows, index < self._native[rows], len(self)).astype(np.int64)
         columns = (prompts[name].to_pylist() for name in ("id", "item", "variation"))
         self._tests = np.array([_number(*row) for row in zip(*columns, strict=True)], dtype=np.int64)
@@ -197,7 +197,7 @@ class PromptIndex:
         return np.array([-1 if option is None else option for option in painted], dtype=np.int64)
 
     def chosen(self, prompts: Ints, places: Ints) -> Ints:
-        """[n] role of the option at a position of some prompts, as in `order` of PROMPTS; -3 for -1."""
+        """[n] role of the option at a position of some prompts, as in `order` of PROMPTS; -3 for index -1."""
         rows, column, order = cells(self._prompts["order"].take(pa.array(prompts)))
         roles = np.full(len(prompts), -3)
         here = column == places[rows]
@@ -205,13 +205,13 @@ class PromptIndex:
         return roles
 
     def numbered(self, names: Sequence[str]) -> bool:
-        """Whether any of the prompts is one of several of its item."""
+        """Whether any of the prompts is one of several for its item."""
         return bool(self._tests[self.prompt_rows(names)].any())
 
     def predictions(self, outcomes: pa.Table, words: Sequence[str] | None = None) -> Predictions | None:
-        """Rows of OUTCOMES of one variation and output; None without any.
+        """Predictions from rows of OUTCOMES of one variation and output; None if there are no rows.
 
-        words: the texts as they were generated [n], of the output `text`.
+        words: the texts as they were generated [n], for the output `text`.
         """
         if not outcomes.num_rows:
             return None
@@ -245,13 +245,13 @@ class PromptIndex:
 
 
 def _number(prompt: str, item: str, variation: str) -> int:
-    """The number at the end of a prompt's id, 0 where there is none."""
+    """The number at the end of a prompt's id, 0 if there is none."""
     end = prompt.removeprefix(f"{item}/{variation}").removeprefix("/")
     return int(end) if end.isdecimal() else 0
 
 
 def _answers(outcomes: pa.Table, words: Sequence[str] | None) -> tuple[np.ndarray, Bools]:
-    """answers, read of Predictions. A letter is the option it stands for, a text the options it names."""
+    """`answers` and `read` of Predictions. A letter counts as its option, a text as the options it names."""
     if words is None:
         return outcomes["chosen"].to_numpy(), np.ones(outcomes.num_rows, dtype=bool)
     parsers = outcomes["parser"].to_pylist()
@@ -273,14 +273,14 @@ AVERAGED: dict[str, tuple[str, ...]] = {
     "language": ("LR", "LS"),
     "vision": ("VR", "VS"),
 }
-"""Averages over variations, by the families that they cover; combinations of families are in none."""
+"""Averages over variations, and the families that each covers; none covers combinations of families."""
 Found = tuple[str, Figure]
 
 
 def original_figures(
     predictions: Sequence[Predictions], certainty: Array, protocol: str, seed: int
 ) -> Iterator[Found]:
-    """(variation, figure) of one output, and with variation "" and its family as score what is averaged.
+    """(variation, figure) of one output; an average has the variation "" and its name as score.
 
     predictions: of several variations. certainty: of every prompt of the dataset in this protocol, NaN for
     unknown.
@@ -317,9 +317,9 @@ def original_figures(
 
 
 def consistent(part: Predictions, plain: Predictions) -> Array:
-    """[n] 1 where a prompt is answered as the answer to the original prompt of its item demands, else 0.
+    """[n] 1 if the answer equals that to the item's original prompt, or differs if it should; else 0.
 
-    NaN where the original prompt has no answer. What could not be read, there or here, is not consistent.
+    NaN if the original prompt has no answer. If either answer could not be read, it is not consistent.
     """
     size = int(max(part.items.max(initial=-1), plain.items.max(initial=-1))) + 1
     first = np.full(size, -1)
@@ -364,7 +364,7 @@ def _means(totals: Array, variations: int) -> Means:
 
 
 def _averages(parts: Sequence[Predictions], with_original: bool) -> Iterator[tuple[str, np.ndarray]]:
-    """Names and places of the variations that are averaged together; nothing without a variation."""
+    """Names of averages, and indices of the variations in each; an average without any is left out."""
     for name, families in AVERAGED.items():
         chosen = [index for index, part in enumerate(parts) if part.family in families]
         if chosen and name == "every_prompt" and with_original:
@@ -374,7 +374,7 @@ def _averages(parts: Sequence[Predictions], with_original: bool) -> Iterator[tup
 
 
 def _ends(draws: Array | None) -> tuple[float | None, float | None]:
-    """2.5 and 97.5 percentiles; none where draws are missing, unknown or all alike."""
+    """2.5 and 97.5 percentiles; none if draws are missing, unknown or all equal."""
     if draws is None or np.isnan(draws).any():
         return None, None
     low, high = percentiles(draws)

@@ -51,7 +51,7 @@ def authors_split(rows: int, calibration: float, seed: int) -> tuple[Ints, Ints]
 
     A seeded permutation of all rows: the first n - floor(calibration n) test, the rest calibrate.
     Groups are torn apart. Generator: the legacy Mersenne Twister, whose stream numpy has frozen.
-    Variations share the number of rows and so the split: it is remembered, hence read-only.
+    Variations with equally many rows share a split, so it is cached and therefore read-only.
     """
     order = np.random.RandomState(seed).permutation(rows)
     order.setflags(write=False)
@@ -63,7 +63,7 @@ def authors_threshold(scores: Floats, alpha: float) -> np.floating:
     """np.quantile(scores, ceil((n+1)(1-alpha))/n, method="higher") in the dtype of `scores` [n].
 
     That is the 0-based order statistic ceil((n-1) level), one above the textbook's for level < 1.
-    +inf where n is too small for the level to be at most 1 (numpy would raise).
+    +inf if n is too small for the level to be at most 1 (numpy would raise).
     """
     number = len(scores)
     rank = math.ceil((number + 1) * (1 - alpha))
@@ -104,7 +104,7 @@ def _lac_answers(probabilities: Probabilities) -> Floats:
 
 
 def _lac_sets(probabilities: Probabilities, threshold: np.floating) -> Sets:
-    """The letters with p >= 1 - threshold; where there is none, the most probable one (lowest of equals)."""
+    """The letters with p >= 1 - threshold; if there is none, the most probable one (of equals, the first)."""
     kept = (probabilities.p >= probabilities.p.dtype.type(1) - threshold) & probabilities.present
     empty = np.flatnonzero(~kept.any(axis=1))
     kept[empty, probabilities.p[empty].argmax(axis=1)] = True
@@ -113,7 +113,7 @@ def _lac_sets(probabilities: Probabilities, threshold: np.floating) -> Sets:
 
 def _aps_answers(probabilities: Probabilities) -> Floats:
     """[n] running sum down to the answer, in the released order of ties (see ordering)."""
-    # Of several answers the smallest sum; what is no answer lies beyond every sum, which is about 1 at most.
+    # The smallest sum counts if there are several answers; other letters get more than any sum (about 1).
     beyond = probabilities.p.dtype.type(4)
     scores = np.full(len(probabilities.p), beyond)
     for summed, answers in zip(probabilities.cumulative.T, probabilities.ranked_answers.T, strict=True):
@@ -124,7 +124,7 @@ def _aps_answers(probabilities: Probabilities) -> Floats:
 def _aps_sets(probabilities: Probabilities, threshold: np.floating) -> Sets:
     """Letters in descending order while the running sum is <= threshold, at least the first.
 
-    Not up to the letter that crosses it; much of the coverage comes from the letter kept in an empty set.
+    The letter that crosses it is left out; much of the coverage comes from the letter kept in an empty set.
     """
     kept = (probabilities.cumulative <= threshold) & probabilities.ranked_present
     kept[:, 0] = True
@@ -150,7 +150,7 @@ Formula = Callable[[Any], Any]
 
 
 def faithful(responses: Responses, config: ScoreConfig, every_row: bool = False) -> Protocol:
-    """Metrics of n responses and, a row, whether it tests and the size and coverage of its sets.
+    """Metrics of n responses and, per row, whether it tests and the size and coverage of its sets.
 
     Rates like accuracy are means over the test half, or over every row.
     """
@@ -175,13 +175,13 @@ def faithful(responses: Responses, config: ScoreConfig, every_row: bool = False)
 
 
 def _with_own_answers(responses: Responses) -> Responses:
-    """Without the options that a template adds, also where one says what the item's own answer says."""
+    """No option that a template adds is an answer, even if it says the same as the item's own answer."""
     added = (responses.roles == NONE_OF_ABOVE) | (responses.roles == DONT_KNOW)
     return replace(responses, answers=responses.answers & ~added)
 
 
 def _with_authors_roles(responses: Responses) -> Responses:
-    """Gives the last letters the roles of the added options where more were released than the prompt shows.
+    """Gives the last letters the roles of the added options if more were released than the prompt shows.
 
     The authors count the letters E and F whatever the prompt showed under them.
     """
@@ -199,7 +199,7 @@ def _with_authors_roles(responses: Responses) -> Responses:
 
 
 def _authors(table: Mapping[str, Formula]) -> Iterator[tuple[str, Formula]]:
-    """Those of a table's metrics that the authors have."""
+    """The metrics of a table that the authors have too."""
     yield from ((name, formula) for name, formula in table.items() if metrics()[name].authors)
 
 
@@ -258,7 +258,7 @@ def _mean(values: np.ndarray) -> float:
 
 
 def clean(responses: Responses, config: ScoreConfig) -> Protocol:
-    """Metrics of the clean rows among n responses and, a row, its mean coverage and set size."""
+    """Metrics of the clean rows among n responses and, per row, its mean coverage and set size."""
     rows = responses.take(~responses.defective)
     figures = [Figure("", "rows_dropped", float(len(responses) - len(rows)), len(responses))]
     if not len(rows):
@@ -292,7 +292,7 @@ def _clean_columns(
 
 
 def _spread(values: Floats | Bools, known: Bools, kept: Bools) -> MetricColumn:
-    """Values of the kept rows laid out over all rows; unknown where dropped."""
+    """Values of the kept rows laid out over all rows; unknown for dropped rows."""
     every, everywhere = np.zeros(len(kept)), np.zeros(len(kept), dtype=bool)
     every[kept], everywhere[kept] = values, known
     return MetricColumn(every, everywhere)

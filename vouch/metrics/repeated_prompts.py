@@ -11,8 +11,8 @@ to a letter falls on all options alike; two orders (`original` and `option_order
     prior(d) = mean over groups of softmax_d( mean over the group's prompts of log p(d | prompt) )
 
 and on the test half every native option gets p(d | prompt) / (k prior(d)), with k native options; options
-added by a template keep their probability. In `circular`, or where a group holds all circular copies of a
-question, the inner mean cancels what the options say. Elsewhere the estimate assumes that correct answers and
+added by a template keep their probability. In `circular`, or if a group holds all circular copies of a
+question, the inner mean cancels the options' content. Elsewhere the estimate assumes that correct answers and
 options are spread evenly over the letters. Each number of options has a prior of its own.
 
 `number_figures` covers the tests of a question and the turns of a conversation, `first_figures` the first
@@ -68,7 +68,7 @@ FLOOR = 1e-12
 
 
 def debiased(blocks: Mapping[str, Block]) -> tuple[str, Figure] | None:
-    """The figure and the variation that it belongs to; None where the questions were asked in one order.
+    """The figure and the variation that it belongs to; None if the questions were asked in only one order.
 
     blocks: by variation. Only questions without defects that were answered in every order count.
     """
@@ -92,7 +92,7 @@ def _averaged(blocks: Sequence[Block], variation: str) -> tuple[str, Figure] | N
         row, letter = np.nonzero(probabilities.present)
         role = probabilities.roles[row, letter] - NONE_OF_ABOVE
         logs = log_softmax(probabilities.logits)
-        # Sums of p as whole numbers and what they lack or exceed, so that 1 - 1e-20 is no 1.
+        # Sums of p as whole numbers plus a rest, so that 1 - 1e-20 differs from 1.
         likely = (logs > np.log(0.5))[row, letter]
         rest = np.exp(-probabilities.sureness)[row]
         np.add.at(mass[0], (item[row], role), likely)
@@ -124,7 +124,7 @@ def without_prior(blocks: Mapping[str, Block], config: ScoreConfig) -> tuple[str
     """The figure and the variation that it belongs to: `circular`, else `original`; None without either.
 
     blocks: by variation, of letters. Only questions without defects count. The mean over the splits with the
-    2.5 and 97.5 percentiles; every split estimates on one half and is correct or wrong on the other.
+    2.5 and 97.5 percentiles; every split estimates the prior on one half and is scored on the other.
     """
     variation = CIRCULAR if CIRCULAR in blocks else ORIGINAL
     block = blocks.get(variation)
@@ -146,8 +146,8 @@ def without_prior(blocks: Mapping[str, Block], config: ScoreConfig) -> tuple[str
 
 
 def _right(probabilities: Probabilities, chosen: Ints, native: Bools, groups: Ints, splits: Splits) -> Floats:
-    """[splits] how many of the chosen rows, whose native options stand at the same letters [k], are correct
-    among those that test."""
+    """[splits] how many of the chosen rows that test are correct. native [k]: which letters are native
+    options, the same letters in all these rows."""
     logs = log_softmax(probabilities.logits[chosen])
     logs[np.isneginf(logs)] = np.log(FLOOR)
     logs[~probabilities.present[chosen]] = -np.inf
@@ -186,7 +186,7 @@ def gap_figures(
 ) -> Iterator[tuple[str, str, Figure]]:
     """(variation, output, figure): accuracy of `output` minus that of the output in the metric's name.
 
-    On the prompts that both answered. predictions: by output and variation.
+    Covers the prompts that both answered. predictions: by output and variation.
     """
     for variation in dict.fromkeys(name for parts in predictions.values() for name in parts):
         for first, second in PAIRS:
@@ -211,9 +211,9 @@ def gap_figures(
 def preference_figures(
     predictions: Predictions, index: PromptIndex, protocol: str, seed: int
 ) -> Iterator[Figure]:
-    """chosen_share_A, correct_share_A, ... by index, whatever its label; several correct ones share.
+    """chosen_share_A, correct_share_A, ... for the first option and so on, whatever its label.
 
-    Of the rows that name one option. clean: intervals of a bootstrap over groups, as those of letters.
+    Rows that name one option; several correct ones share. clean: bootstrap intervals over groups.
     """
     rows = predictions.counted(protocol)
     rows = rows.take(rows.option >= 0)
@@ -249,7 +249,7 @@ TEST, TURN = "test", "turn"
 
 
 def number_figures(predictions: Predictions, protocol: str, seed: int) -> Iterator[Figure]:
-    """Figures of one variation and output; nothing where prompts are not numbered."""
+    """Figures of one variation and output; none if prompts are not numbered."""
     rows = predictions.counted(protocol)
     if rows.tests.any():
         yield from _instability(rows, protocol)
@@ -260,7 +260,7 @@ def number_figures(predictions: Predictions, protocol: str, seed: int) -> Iterat
 
 
 def _instability(rows: Predictions, protocol: str) -> Iterator[Figure]:
-    """Questions with two answered tests or more."""
+    """Instability of the questions with two or more answered tests."""
     again = np.bincount(rows.items)[rows.items] > 1
     if again.any():
         _, first, number = np.unique(rows.items[again], return_index=True, return_inverse=True)
@@ -269,14 +269,14 @@ def _instability(rows: Predictions, protocol: str) -> Iterator[Figure]:
 
 
 def _whole(rows: Predictions) -> Predictions:
-    """The questions that have every test."""
+    """The rows of questions that have every test."""
     if not len(rows):
         return rows
     return rows.take((np.bincount(rows.items) == rows.tests.max())[rows.items])
 
 
 def _cells(rows: Predictions, cells: Ints, over: str, protocol: str, seed: int) -> Iterator[Figure]:
-    """Accuracy by test or turn, and what is made of them; nothing where there is but one."""
+    """Accuracy by test or turn, and figures computed from these; none if there is only one."""
     number = int(cells.max(initial=0)) + 1
     counts = np.bincount(cells, minlength=number)
     if number < 2 or not counts.all():
@@ -290,12 +290,12 @@ def _cells(rows: Predictions, cells: Ints, over: str, protocol: str, seed: int) 
         value = float(formula(_means(sums.sum(axis=0)[None]))[0])
         drawn = None if draws is None else formula(_means(draws))
         if not np.isnan(value):
-            # Noise in the means widens a range, and leaves a slope or correlation where it is on average.
+            # Noise in the means widens a range, but does not shift a slope or correlation on average.
             yield Figure("", name, value, len(rows), *_ends(drawn, value, resting=over == TURN))
 
 
 def _sums(rows: Predictions, cells: Ints, number: int) -> Array:
-    """[G, 2 * cells] by group the sums of the accuracies and the numbers of rows."""
+    """[G, 2 * cells] by group: the sums of the accuracies, then the numbers of rows."""
     groups = np.unique(rows.groups, return_inverse=True)[1]
     cell, size = groups * number + cells, (int(groups.max()) + 1) * number
     columns = [np.bincount(cell, weights, size).reshape(-1, number) for weights in (rows.correct, None)]
@@ -309,7 +309,7 @@ def _means(totals: Array) -> Array:
 
 
 def _ends(draws: Array | None, value: float, resting: bool) -> tuple[float | None, float | None]:
-    """2.5 and 97.5 percentiles of the draws in which the value is known; none where they are all alike.
+    """2.5 and 97.5 percentiles of the draws in which the value is known; none if they are all equal.
 
     resting: whether noise leaves the value unbiased; if not, the percentiles are taken about their median.
     """
@@ -321,7 +321,7 @@ def _ends(draws: Array | None, value: float, resting: bool) -> tuple[float | Non
 
 @dataclass(frozen=True)
 class FirstSamples:
-    """predictions: the first samples at a temperature, n rows. graded: by metric its values [n]."""
+    """predictions: the first samples at a temperature, n rows. graded: values [n] by metric."""
 
     score: str
     predictions: Predictions
@@ -331,7 +331,7 @@ class FirstSamples:
 def first_samples(
     index: PromptIndex, outcomes: pa.Table, block: TextBlock, dataset: str, config: ScoreConfig
 ) -> Iterator[FirstSamples]:
-    """One for each temperature; none where prompts are not numbered. A prompt without samples has no row.
+    """One for each temperature; none if prompts are not numbered. A prompt without samples has no row.
 
     outcomes: rows of OUTCOMES of the greedy texts of the block, row by row.
     """
@@ -353,7 +353,7 @@ def first_samples(
 
 
 def first_figures(firsts: FirstSamples, protocol: str, seed: int) -> Iterator[Figure]:
-    """Means of the metrics over all prompts, and what is made of their numbers; all with the score."""
+    """Means of the metrics over all prompts, and figures of tests and turns; all have the samples' score."""
     predictions = firsts.predictions
     for metric, values in firsts.graded.items():
         known = ~np.isnan(values)

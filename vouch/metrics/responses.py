@@ -30,13 +30,13 @@ def count(marked: Bools) -> NDArray[np.uint8]:
 
 
 def uniform(items: Sequence[str]) -> Array:
-    """[n] in [0, 1): depends on the item's id alone, not on what else is scored or in which order."""
+    """[n] in [0, 1): depends on the item's id only, not on what else is scored or in which order."""
     digests = b"".join(blake2b(item.encode(), digest_size=8).digest() for item in items)
     return np.asarray((np.frombuffer(digests, dtype="<u8") >> np.uint64(11)) * 2.0**-53)
 
 
 def entropy(p: Floats) -> Floats:
-    """[...] -sum p log p over the last axis, nats; what is NaN or not above 0 adds nothing."""
+    """[...] -sum p log p over the last axis, nats; values that are NaN or not above 0 add nothing."""
     known = np.where(p > 0, p, 1)
     return np.asarray((known * -np.log(known)).sum(axis=-1))
 
@@ -45,15 +45,15 @@ def entropy(p: Floats) -> Floats:
 class Responses:
     """n prompts with at most k letters, in the order of the items.
 
-    logits    [n, k] float32 or float64 as stored; -inf where the row has no such letter
+    logits    [n, k] float32 or float64 as stored; -inf if the row has no such letter
     answers   [n, k] whether the letter is a correct answer
-    roles     [n, k] what the letter stands for: an option's index in the item, DONT_KNOW or
+    roles     [n, k] what the letter means: an option's index in the item, DONT_KNOW or
               NONE_OF_ABOVE for an option that the template added, NO_ROLE for none
     letters   [n] how many logits the row has
     options   [n] how many options its prompt shows, never more than letters
     groups    [n] number of the row's group: items that belong together share it
     categories [n] number of the item's category
-    noise     [n] a uniform number in 0 ... 1 that depends on the item alone
+    noise     [n] a uniform number in 0 ... 1 that depends only on the item
     defective [n] whether cleaning found a defect that a fair score cannot repair
     """
 
@@ -79,7 +79,7 @@ Carried = TypeVar("Carried", bound=np.ndarray)
 
 NETWORK_LETTERS = 8
 ROWS = 1 << 14
-"""Rows per piece: small enough for the processor's cache, and memory stays flat."""
+"""Rows per piece: few enough for the processor's cache, which also limits the memory needed."""
 STAGES = (
     ((0, 1), (2, 3), (4, 5), (6, 7)),
     ((0, 3), (1, 2), (4, 7), (5, 6)),
@@ -116,7 +116,7 @@ def descending(values: Floats, carried: Carried) -> tuple[Floats, Carried]:
 
 
 def _sort(values: Floats, carried: np.ndarray, ranked: Floats, moved_along: np.ndarray) -> None:
-    """Writes both in descending order to `ranked` and `moved_along`."""
+    """Writes `values` and `carried`, in descending order of the values, to `ranked` and `moved_along`."""
     letters = values.shape[1]
     if letters > NETWORK_LETTERS:
         order = np.argsort(values, axis=1, kind="stable")[:, ::-1]
@@ -147,7 +147,7 @@ FAR = -600.0
 class Ranked:
     """n rows of at most k letters.
 
-    logits  [n, k] descending, in the dtype in which they are stored; -inf where no letter is left
+    logits  [n, k] descending, in the dtype in which they are stored; -inf if no letter is left
     codes   [n, k] index of the letter in its prompt, plus ANSWER for a correct one
     options [n] how many letters the row has
     noise   [n] a uniform number in 0 ... 1 for the scores that ask for one
@@ -171,7 +171,7 @@ class Ranked:
 
     @cached_property
     def gaps(self) -> Floats:
-        """[n, k] float64, logits minus the largest of the row; -inf where no letter is left."""
+        """[n, k] float64, logits minus the largest of the row; -inf if no letter is left."""
         gaps = self.logits.astype(np.float64)
         gaps -= gaps[:, :1].copy()
         return gaps
@@ -193,7 +193,7 @@ class Ranked:
 
     @cached_property
     def log_p(self) -> Floats:
-        """[n, k] log of the softmax; -inf where no letter is left."""
+        """[n, k] log of the softmax; -inf if no letter is left."""
         return np.asarray(self.gaps - self._from[:, :1])
 
     @cached_property
@@ -222,7 +222,7 @@ class Ranked:
 
     @property
     def answers(self) -> Bools:
-        """[n, k] the answers."""
+        """[n, k] whether the letter is an answer."""
         return np.asarray(self.codes >= ANSWER)
 
     @property
@@ -232,11 +232,11 @@ class Ranked:
 
     @property
     def present(self) -> Bools:
-        """[n, k] whether a rank has a letter."""
+        """[n, k] whether there is a letter of this rank."""
         return np.asarray((np.arange(self.logits.shape[1])[:, None] < self.options).T)
 
     def tops(self, rows: Ints) -> Bools:
-        """[r, k] the letters with the largest probability, of some rows."""
+        """[r, k] whether the letter has the largest probability, for some rows."""
         return np.asarray(self.gaps[rows] == 0) & self.present[rows]
 
     @cached_property

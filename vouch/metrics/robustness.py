@@ -21,7 +21,7 @@ from vouch.metrics.responses import Array
 
 @dataclass(frozen=True)
 class Means:
-    """Means over the rows of v variations, all [..., v] and in 0 ... 1; NaN where there is no row.
+    """Means over the rows of v variations, all [..., v] and in 0 ... 1; NaN if there is no row.
 
     random_accuracy, random_consistency: of a guess on the same rows.
     """
@@ -71,7 +71,7 @@ def accuracy_range(means: Array) -> Array:
     source="Li et al. 2023",
 )
 def turn_correlation(means: Array) -> Array:
-    """[...] Pearson's correlation in -1 ... 1; NaN where all turns have the same accuracy."""
+    """[...] Pearson's correlation in -1 ... 1; NaN if all turns have the same accuracy."""
     turn = np.arange(means.shape[-1]) - (means.shape[-1] - 1) / 2
     gaps = means - means.mean(axis=-1, keepdims=True)
     spread = np.sqrt((gaps**2).sum(axis=-1) * (turn**2).sum())
@@ -87,7 +87,7 @@ def turn_correlation(means: Array) -> Array:
     source="Li et al. 2023",
 )
 def turn_slope(means: Array) -> Array:
-    """[...] accuracy per turn by the least-squares line, every turn counts alike."""
+    """[...] slope of the least-squares line, accuracy per turn; every turn has the same weight."""
     turn = np.arange(means.shape[-1]) - (means.shape[-1] - 1) / 2
     return np.asarray((means * turn).sum(axis=-1) / (turn**2).sum())
 
@@ -111,8 +111,8 @@ def instability(
 ) -> Array:
     """[q] entropy of the answers to each question, nats, at most log of the number of tests (Li et al. 2023).
 
-    questions [n]: numbers 0 ... q - 1; answers [n]: equal ones are one, whatever they say. weights [n]: how
-    much each counts; 1 where none are given.
+    questions [n]: numbers 0 ... q - 1; answers [n]: only their equality matters. weights [n]: how
+    much each counts; 1 if none are given.
     """
     codes = np.unique(answers, return_inverse=True)[1]
     pairs, pair = np.unique(np.stack([questions, codes]), axis=1, return_inverse=True)
@@ -123,7 +123,7 @@ def instability(
 
 
 def calibrated(score: Array, random: Array) -> Array:
-    """-1 ... 1: 0 for what a guess gives, 1 for a score of 1, -1 for 0 (equation 5).
+    """The score in -1 ... 1: 0 if as good as a guess, 1 for a score of 1, -1 for 0 (equation 5).
 
     score, random: means in 0 ... 1, of the same shape; NaN if either is unknown or both are 1.
     """
@@ -134,7 +134,7 @@ def calibrated(score: Array, random: Array) -> Array:
 def reliability(accuracy: Array, random: Array, certainty: Array) -> Array:
     """(2 accuracy^m - 1) certainty, with m = log 2 / log(1 / random): positive if a guess is beaten.
 
-    Means in 0 ... 1 of the same shape, not values of rows. NaN where random is not between 0 and 1.
+    Means in 0 ... 1 of the same shape, not values of rows. NaN if random is not between 0 and 1.
     """
     between = (random > 0) & (random < 1)
     power = np.log(2) / -np.log(np.where(between, random, 0.5))
@@ -159,8 +159,8 @@ OF_MEANS(
     detail="mean of 1 - (size of the LAC set - 1) / (classes - 1); native options only, and those that a "
     "changed prompt makes correct are one class; for text that of the letters of the same prompt",
 )(OfMeans(lambda means: means.certainty, "certainty", "prompts"))
-# The same answer where the variation keeps what is correct, another one where it flips it, be they correct or
-# not. What could not be read is never consistent.
+# The same answer if the variation keeps the correct one, another if it flips it; whether they are right does
+# not matter. An answer that could not be read is never consistent.
 OF_MEANS(
     "consistency",
     "Consistency",

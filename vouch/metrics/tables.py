@@ -22,7 +22,7 @@ from vouch.tables.asked import LETTERS, ORIGINAL
 from vouch.tables.results import OUTCOMES
 
 PROTOCOLS = {FAITHFUL: faithful, CLEAN: clean}
-# The authors who read out likelihoods average all rows: their split is only there for the sets.
+# The authors who read out likelihoods average all rows: they need their split only for the sets.
 PLAIN_PROTOCOLS = PROTOCOLS | {FAITHFUL: partial(faithful, every_row=True)}
 ALL = "all"
 declare(
@@ -40,7 +40,7 @@ Scored = tuple[list[dict[str, Any]], pa.Table]
 def score_block(model: str, dataset: str, block: Block, config: ScoreConfig) -> Scored:
     """Rows of the metrics table and the outcomes table of one model, dataset and variation.
 
-    Where the items have several categories, each is split and calibrated on its own, as the
+    If the items have several categories, each is split and calibrated on its own, as the
     benchmark's tables by category are; outcomes come from all items together.
     """
     protocols = PROTOCOLS if block.output == LETTERS else PLAIN_PROTOCOLS
@@ -79,10 +79,10 @@ def metric_rows(
 ) -> list[dict[str, Any]]:
     """Rows of METRICS in both protocols, of all items and of each category.
 
-    predicted: of the answered rows [n] the option that was chosen, as shown, -1 where none was.
-    figures(protocol, category, kept): of those of them that are kept, where there are any. Prompts without an
+    predicted [n]: the option chosen in each answered row, as shown, -1 if none was.
+    figures(protocol, category, kept): the figures of the rows that are kept, if any. Prompts without an
     answer are counted by `unanswered` and, if their letter mass is known, by letter_mass and low_mass_rate,
-    and by nothing else.
+    but by no other metric.
     """
     rows, asked = [], block.asked
     chosen_of = np.full(len(asked.answered), -1)
@@ -117,7 +117,7 @@ def _unanswered(protocol: str, asked: VariationPrompts, rows: Bools) -> list[Fig
 
 
 def _choices_of(block: Block) -> dict[str, Any]:
-    """What the prompt's own options say, for every row."""
+    """Columns computed from the options that the prompt shows, for every row."""
     probabilities = clean_probabilities(block.responses)
     predicted = probabilities.tops.argmax(axis=1)
     return {
@@ -138,7 +138,7 @@ def _chosen(probabilities: Probabilities) -> Ints:
 
 
 def outcome_table(model: str, dataset: str, block: Block | TextBlock, columns: Mapping[str, Any]) -> pa.Table:
-    """Rows of OUTCOMES from what was found of each answered row."""
+    """Rows of OUTCOMES from the results for each answered row."""
     return filled(OUTCOMES.schema, names_of(model, dataset, block) | dict(columns))
 
 
@@ -150,7 +150,7 @@ def names_of(model: str, dataset: str, block: Block | TextBlock) -> dict[str, An
 
 
 def filled(schema: pa.Schema, columns: Mapping[str, Any]) -> pa.Table:
-    """A table with these columns, among them `prompt`; null where one is missing or not known."""
+    """A table with these columns, among them `prompt`; missing columns and unknown values are null."""
     rows = len(columns["prompt"])
     arrays = [_array(columns.get(field.name), rows, field.type) for field in schema]
     return pa.Table.from_arrays(arrays, schema=schema)

@@ -24,11 +24,11 @@ from vouch.metrics.robustness import instability
 
 ALPHA = 0.5
 DIGITS = 12
-"""Of entropies of clusters: equal ones must be equal whatever the order in which they were added up."""
+"""Decimals of cluster entropies: rounding keeps equal ones equal whatever the order of summation."""
 
 
 class AnswerInformation(NamedTuple):
-    """Of each answer [n]: gain, the fall of its log-likelihood without the image, nats; information, IS;
+    """For each answer [n]: gain, the fall of its log-likelihood without the image, nats; information, IS;
     uncertainty, H - alpha IS; corrected, its probability after softmax((1 + alpha) log p - alpha log q)."""
 
     gain: Floats
@@ -38,9 +38,9 @@ class AnswerInformation(NamedTuple):
 
 
 def image_information(log_p: Floats, log_q: Floats, alpha: float = ALPHA) -> AnswerInformation:
-    """log_p, log_q: [n, k] of the options with and without the image, -inf where there is none.
+    """log_p, log_q: [n, k] of the options with and without the image, -inf for missing options.
 
-    The answer is the first option with the largest p. `corrected` divides what words alone say out of p, as
+    The answer is the first option with the largest p. `corrected` divides the words' effect out of p, as
     contrastive decoding does (Leng et al. 2024, arXiv 2311.16922).
     """
     logs, blind = (np.where(np.isneginf(each), np.log(LEAST), each) for each in (log_p, log_q))
@@ -57,7 +57,7 @@ def image_information(log_p: Floats, log_q: Floats, alpha: float = ALPHA) -> Ans
 def clustered_entropy(rows: Ints, answers: np.ndarray, count: int, weights: Floats | None = None) -> Floats:
     """[count] entropy of the clusters of equal answers [n] of each row [n], nats; NaN with fewer than two.
 
-    weights [n]: of the answers, 1 where none are given.
+    weights [n]: of the answers, 1 if none are given.
     """
     times = np.bincount(rows, minlength=count)
     entropies = np.full(count, np.nan)
@@ -109,7 +109,7 @@ CONFIDENCE = "confidence"
 
 
 class UncertaintyEstimate(NamedTuple):
-    """label: heads a column. help: what it is."""
+    """label: heads a column. help: explains the estimate."""
 
     label: str
     help: str
@@ -140,10 +140,10 @@ ESTIMATES = {
 def uncertainty_figures(
     estimates: Mapping[str, Floats], correct: Floats, groups: Ints, seed: int
 ) -> list[Figure]:
-    """uncertainty_auroc of every estimate, and uncertainty_gain, minus that of CONFIDENCE; by score.
+    """uncertainty_auroc of every estimate, and uncertainty_gain, its lead over CONFIDENCE; by score.
 
-    estimates: [n] larger is surer, NaN where unknown; only rows on which all are known count, so that all use
-    the same rows. correct: [n] 0 ... 1. Nothing where there is nothing to compare, or all are correct.
+    estimates: [n] larger is surer, NaN if unknown; only rows on which all are known count, so that all use
+    the same rows. correct: [n] 0 ... 1. Empty if there is nothing to compare, or all are correct.
     """
     known = ~np.isnan([correct, *estimates.values()]).any(axis=0)
     if CONFIDENCE not in estimates or len(estimates) < 2 or not known.any():
@@ -163,7 +163,7 @@ def uncertainty_figures(
 
 
 def _auroc(estimate: Floats, right: Floats, groups: Ints, seed: int) -> tuple[float, Floats]:
-    """The exact one, and draws in which rows between two of BLOCKS edges count as equally sure."""
+    """The exact AUROC, and bootstrap draws of it in which rows of one of BLOCKS blocks are equally sure."""
     levels, exact = np.unique(-estimate, return_inverse=True)
     counts = (np.bincount(exact, weights, len(levels)).astype(float) for weights in (None, right))
     few = exact if len(levels) <= BLOCKS else mass_slots(-estimate, BLOCKS)

@@ -1,10 +1,10 @@
-"""Which models have no rank on a dataset, because what was scored is not what they answer.
+"""Which models have no rank on a dataset, because their scores do not reflect their answers.
 
 letters   most prompts have a letter mass below one half (LOW_MASS): the model answers in another form. Both
           bounds are majorities; neither is tuned
 text      more than a tenth of the texts are undecided: no parser reads them, or they name several options. Of
-          the texts that a judge decided, the share counts as undecided that it may have misread by people's
-          decisions: 1 minus the lower end of its sensitivity or specificity, all of them without decisions
+          the texts that a judge decided, the share that it may have misread counts as undecided, by people's
+          decisions: 1 minus the lower end of its sensitivity or specificity, all if there are no decisions
 
 An undecided text counts as wrong, so the true accuracy lies between `accuracy` and `accuracy` plus
 `undecided_rate`. Above a tenth that range is wider than most differences between models.
@@ -26,16 +26,16 @@ MOSTLY = 0.5
 """Share of the prompts with low letter mass above which a model answers in another form."""
 UNDECIDED_RATE = "undecided_rate"
 JUDGED_RATE, ACCURACY_RULES = "judged_rate", "accuracy_rules"
-"""Of a model as judge: the share of the texts that it decided, and the accuracy without it."""
+"""For a model as judge: the share of the texts that it decided, and the accuracy without it."""
 SENSITIVITY, SPECIFICITY, OPTIONS = "judge_sensitivity", "judge_specificity", "options"
-"""Of a judge by people's decisions; OPTIONS: their score where it read answers to questions with options."""
+"""A judge measured by people's decisions; OPTIONS: the score of both for questions with options."""
 READING = ("unparsed_rate", "refusal_rate", "several_rate")
-"""What became of the texts without one answer; the first and the last of them are undecided."""
+"""Shares of texts without a single answer; those of the first and the last count as undecided."""
 WORTH_SAYING = 0.02
 """Share of undecided texts above which their accuracy is given with its bounds."""
 OF_JUDGE = {(JUDGED_RATE, ""), (SENSITIVITY, OPTIONS), (SPECIFICITY, OPTIONS)}
 LIMITS = {LETTERS: (LOW_MASS_RATE, MOSTLY), TEXT: (UNDECIDED_RATE, 0.1)}
-"""By output the metric that must not be larger."""
+"""By output: a metric, and the value that it must not exceed."""
 OF_GATE = frozenset([metric for metric, _ in (*LIMITS.values(), *OF_JUDGE)])
 """Metrics that `unranked` needs."""
 
@@ -44,9 +44,9 @@ Place = tuple[str, str, str]
 
 
 def unranked(metrics: Iterable[Mapping[str, Any]]) -> frozenset[Place]:
-    """Where a limit is passed, by rows of METRICS: clean protocol, all categories.
+    """Model, dataset and output that pass a limit, by rows of METRICS: clean protocol, all categories.
 
-    Of a dataset without original prompts the first variation by name stands for them.
+    For a dataset without original prompts, the first variation by name replaces them.
     """
     by_place: dict[Place, dict[tuple[bool, str], dict[str, Mapping[str, Any]]]] = {}
     for row in metrics:
@@ -64,7 +64,7 @@ def unranked(metrics: Iterable[Mapping[str, Any]]) -> frozenset[Place]:
 
 
 def away_rate(rows: Mapping[str, Mapping[str, Any]], output: str) -> float:
-    """The rate that an output's limit bounds, and what a judge may have misread. rows: METRICS by metric."""
+    """The rate that an output's limit bounds, plus what a judge may have misread. rows: METRICS by metric."""
     metric, _ = LIMITS[output]
     rate = float(rows[metric]["value"]) if metric in rows else 0.0
     if JUDGED_RATE in rows:
@@ -74,7 +74,7 @@ def away_rate(rows: Mapping[str, Mapping[str, Any]], output: str) -> float:
 
 
 def unranked_in(metrics: pa.Table) -> frozenset[Place]:
-    """The same of a whole table."""
+    """`unranked` for a whole table."""
     rates = pa.array(sorted(OF_GATE))
     return unranked(metrics.filter(pc.is_in(metrics["metric"], rates)).to_pylist())
 

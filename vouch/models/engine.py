@@ -1,4 +1,4 @@
-"""What a model is asked and what it answers, and the engines that do the asking.
+"""Questions to a model, its answers, and the engines that ask them.
 
 An engine takes packs of questions and yields an answer to each. ENGINES lists them all: a new one is a module
 with a function `load`, and an entry there.
@@ -29,7 +29,7 @@ GREEDY_TEMPERATURE = 0.0
 class Decoding:
     """One text wanted of a question: greedy (temperature 0, sample 0), or sample number 1, 2, ...
 
-    seed: 64 bits that belong to this question, temperature and sample alone.
+    seed: 64 bits that belong only to this question, temperature and sample.
     """
 
     temperature: float = GREEDY_TEMPERATURE
@@ -63,7 +63,7 @@ class Question:
 
     @property
     def prefill(self) -> str | None:
-        """What the assistant's message already holds when the model continues."""
+        """The beginning of the assistant's message, which the model continues."""
         return self.thought + (self.response or "") if self.thought else self.response
 
 
@@ -175,7 +175,7 @@ class EngineKind:
     settings: tuple[str, ...] = ()
 
     def load(self, pin: Pin, config: ExtractConfig) -> Engine:
-        """The pinned model, ready to answer. Raises UserError where it cannot be."""
+        """The pinned model, ready to answer. Raises UserError if it cannot be."""
         engine: Engine = importlib.import_module(self.module).load(pin, config)
         return engine
 
@@ -197,7 +197,7 @@ CLOSE = 0.25  # logits; half-precision logits near 18 have steps of 0.125
 
 
 def letter_flags(logits: Sequence[float], letter_mass: float) -> list[str]:
-    """logits: of the letters read, -inf where left out. letter_mass: probability on the letters, 0 to 1."""
+    """logits: of the letters read, -inf if left out. letter_mass: probability on the letters, 0 to 1."""
     flags = ["low_mass"] if letter_mass < LOW_MASS else []
     best = sorted(logits, reverse=True)[:2]
     if len(best) == 2 and best[1] > -math.inf and best[0] - best[1] < CLOSE:

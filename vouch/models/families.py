@@ -1,7 +1,7 @@
-"""What families of transformers' models do differently: the only file that names families.
+"""The differences between families of transformers' models: the only file that names families.
 
 The engines rely on what all vision-language models of the library have in common, and read off a model what
-differs (position ids, kinds of cache layers, arguments of `forward`). What cannot be read off is here:
+differs (position ids, kinds of cache layers, arguments of `forward`). All that cannot be read off is here:
 `ModelFamily` has a hook for each such point, and its defaults suit most models. A family that needs
 something else is a subclass that overrides a hook, and an entry of FAMILIES.
 
@@ -26,7 +26,7 @@ class ModelFamily:
 
     model_types: `model_type` of the configurations that belong to it.
     reader: how the names of the inputs for a second reader of the text begin, tokens of its own vocabulary;
-    empty if there is none. reader_label: what it is called.
+    empty if there is none. reader_label: the name of that reader.
     """
 
     model_types: ClassVar[tuple[str, ...]] = ()
@@ -41,7 +41,7 @@ class ModelFamily:
         """Loading, before the weights: completes a processor from its folder. Raises UserError."""
 
     def complete(self, processor: Any, config: Any) -> None:
-        """Loading, after the weights: completes a processor from its model's configuration."""
+        """Loading, before the weights: completes a processor from its model's configuration."""
 
     def indicators(self, config: Any) -> tuple[int, ...]:
         """Preparing: tokens around an image that belong to it, beside the image token itself."""
@@ -88,7 +88,7 @@ class InstructBlip(ModelFamily):
     reader, reader_label = "qformer", "Q-Former"
 
     def check(self, processor: Any, folder: Path) -> None:
-        """Loads the second tokenizer: where it cannot be read, transformers puts the first in its place."""
+        """Loads the second tokenizer: if it cannot be read, transformers puts the first in its place."""
         if not (folder / SECOND).is_dir():
             raise UserError(
                 f"{folder / SECOND}: no such folder, with the Q-Former's tokenizer; fetch the model anew"
@@ -125,7 +125,7 @@ class Molmo2(ModelFamily):
 
 
 class MiniCpm(ModelFamily):
-    """MiniCPM-V: the patches of all images of a pass lie in one row."""
+    """MiniCPM-V: the patches of all images of a pass form one row."""
 
     model_types = ("minicpmv4_6", "minicpmv4_7", "minicpm_ocr")
 
@@ -148,7 +148,7 @@ class PaliGemma(ModelFamily):
 
 
 FAMILIES: tuple[ModelFamily, ...] = (InstructBlip(), Ovis2(), Molmo2(), MiniCpm(), PaliGemma(), LlavaFamily())
-"""The first that fits counts, so those named by their model type come first."""
+"""The first that fits is used, so those named by their model type come first."""
 
 
 def family_of(config: Any) -> ModelFamily:

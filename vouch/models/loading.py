@@ -35,16 +35,16 @@ KIND = "image_processor_type"  # the setting that names another class than the f
 
 ADVICE = "correct its configuration, or save the model anew"
 SPARE = 1 << 30  # bytes that opening a model may take beside its weights
-A_BYTE = 8  # bytes for each byte of weights: read, in float32, and of both another one for a while
+A_BYTE = 8  # bytes for each byte of weights: as read, in float32, and for a while a copy of both
 _STATM = "/proc/self/statm"
 
 
 def pinned_folder(pin: Pin) -> Path:
     """The model's folder, after every file was compared with its pin.
 
-    Raises UserError where one differs, or where another file would be loaded.
+    Raises UserError if one differs, or if another file would be loaded.
     """
-    folder = _hub_folder(pin) if pin.source.kind == "hub" else Path(pin.source.path or "")
+    folder = model_folder(pin)
     digests = folder_digests(folder)
     for name in sorted({*digests, *pin.files}):
         if digests.get(name) != pin.files.get(name):
@@ -63,6 +63,11 @@ def pinned_folder(pin: Pin) -> Path:
     return folder
 
 
+def model_folder(pin: Pin) -> Path:
+    """Where a model's files lie. Raises UserError if this machine lacks those of the hub."""
+    return _hub_folder(pin) if pin.source.kind == "hub" else Path(pin.source.path or "")
+
+
 def _hub_folder(pin: Pin) -> Path:
     from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -77,7 +82,7 @@ def _hub_folder(pin: Pin) -> Path:
 
 
 def prepare_device(wanted: str, threads: int) -> str:
-    """`choose_device`, and everything else that could change bits; silences the library."""
+    """Chooses the device, and sets all else that could change bits; silences the library."""
     device = choose_device(wanted)
     torch.set_num_threads(threads)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
@@ -113,14 +118,32 @@ def hush() -> None:
     transformers.utils.logging.disable_progress_bar()
 
 
+def auto_class(folder: Path, sees: bool) -> Any:
+    """The class of transformers that loads a model folder: one for images and texts, or for texts alone.
+
+    Raises UserError where the model is of neither kind, and whatever transformers raises.
+    """
+    config = transformers.AutoConfig.from_pretrained(folder, **LOCAL)
+    if sees:
+        known = transformers.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+    else:
+        known = transformers.MODEL_FOR_CAUSAL_LM_MAPPING
+    if type(config) not in known or (not sees and config.is_encoder_decoder):
+        raise UserError(
+            f"{folder}: a model of type {config.model_type} is neither a vision-language model nor a "
+            "language model that goes on from its prompt, as transformers loads them; take another"
+        )
+    return transformers.AutoModelForImageTextToText if sees else transformers.AutoModelForCausalLM
+
+
 def load_weights(
     auto: Any, folder: Path, dtype: str, wanted: str, device: str, unread: str | None = None
 ) -> tuple[Any, str]:
     """A model in evaluation mode by one of transformers' Auto classes, and where its inputs go.
 
     wanted: the device as the parameters say it; `split` spreads the model over all GPUs. device: that of
-    `choose_device`. unread: beginning of the names of weights that may be missing. Raises UserError where
-    others are (transformers would fill them with random numbers and say so in a warning), or where a split
+    `choose_device`. unread: beginning of the names of weights that may be missing. Raises UserError if
+    others are (transformers would fill them with random numbers and say so in a warning), or if a split
     model does not fit, and whatever the model's class raises.
     """
     model, report = auto.from_pretrained(

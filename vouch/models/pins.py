@@ -1,11 +1,11 @@
-"""Pins: which weights exactly a name of `models` in params.yaml stands for.
+"""Pins: exactly which weights a name of `models` in params.yaml means.
 
     NAME: FOLDER          a model folder (config.json and safetensors), or a folder of released answers
     NAME: models.lock     a model of the hub or a server, as its entry there says
 
 An entry of models.lock beside a folder may add what the folder does not say: dtype, chat template, processor
 settings, digests, facts. A folder is trusted only if it is whole, has safetensors weights, needs no code of
-its own and claims nothing that its weights cannot be. `resolve` asks the hub what a branch is now, without
+its own and claims no sizes that its weights do not have. `resolve` asks the hub what a branch is now, without
 fetching weights: the hub knows the digests of large files, and a safetensors header tells the shapes.
 """
 
@@ -50,30 +50,32 @@ _SIZE = re.compile(r"num_\w+|n_(embd|head|inner)|\w+_(size|dim|heads|channels)|d
 ATTENTION = ("attn_implementation", "_attn_implementation", "_attn_implementation_internal")
 
 
-def pinned(name: str, source: str, entries: Mapping[str, Any]) -> Pin:
+def pinned(name: str, source: str, entries: Mapping[str, Any], whole: bool = True) -> Pin:
     """The pin of a model.
 
     source: its value in params.yaml. entries: `models` of models.lock. Reads, and hashes, every file that can
-    change an answer; a model of the hub is fetched where this machine lacks it. Raises UserError, one line.
+    change an answer; a model of the hub is fetched if this machine lacks it. whole: if not, nothing is hashed
+    or fetched, weights may be missing, and the pin has no digests. Raises UserError, one line.
     """
     entry = LockEntry.model_validate(entries[name]) if name in entries else None
     if source == LOCK:
-        return _of_entry(name, entry)
+        return _of_entry(name, entry, whole)
     if part := left_out(source):
         raise UserError(
             f"{source}: .dvcignore leaves out {part}, so changes would go unseen; move the folder"
         )
     if is_model(Path(source)):
         plain = LockEntry.model_validate({"source": {"kind": "folder", "path": source}})
-        return _of_folder(name, Path(source), entry or plain)
+        return _of_folder(name, Path(source), entry or plain, whole)
     from vouch.models.released.files import answer_files, relative
 
-    files = answer_files(Path(source), name)
+    files = answer_files(Path(source), name) if whole else {}
     return Pin(
         model=name,
         engine="released",
         source=Source(kind="released", path=source),
         files={relative(file.path, Path(source)): file_digest(file.path) for file in files.values()},
+        sees=not (entry and entry.sees is False),
         facts=entry.facts.model_dump(exclude_defaults=True) if entry else {},
     )
 
@@ -86,11 +88,11 @@ def is_model(path: Path) -> bool:
     )
 
 
-def _of_entry(name: str, entry: LockEntry | None) -> Pin:
+def _of_entry(name: str, entry: LockEntry | None, whole: bool) -> Pin:
     if entry is None:
         raise UserError(f"{LOCK}: has no model {name}; `vouch lock {name} --repo OWNER/NAME` adds it")
     if isinstance(entry.source, ServerSource):
-        return _pin(name, entry, {}, "float32", entry.parameters)
+        return _pin(name, entry, {}, "float32", entry.parameters, entry.sees is not False)
     if not isinstance(entry.source, HubSource):
         raise UserError(f"params.yaml: models.{name}: {LOCK} says it is a folder; write {entry.source.path}")
     if not entry.pinned and not entry.unpinned:
@@ -98,23 +100,32 @@ def _of_entry(name: str, entry: LockEntry | None) -> Pin:
             f"{LOCK}: {name} is not pinned, its commit is missing; run `vouch lock {name}`, or write "
             "`unpinned: true` into its entry"
         )
-    folder = fetch(entry.source.repo, entry.source.revision)
+    command = "pin" if whole else f"dvc repro pin@{name}"
+    folder = fetch(entry.source.repo, entry.source.revision, command, local=not whole)
     # the commit that an unresolved branch points to now
     source = entry.source.model_copy(update={"revision": folder.name})
-    return _of_folder(name, folder, entry.model_copy(update={"source": source}))
+    return _of_folder(name, folder, entry.model_copy(update={"source": source}), whole)
 
 
-def _of_folder(name: str, folder: Path, entry: LockEntry) -> Pin:
-    check_model_folder(folder)
-    counted, digests = count_parameters(folder), folder_digests(folder)
-    if isinstance(entry.source, HubSource):
+def _of_folder(name: str, folder: Path, entry: LockEntry, whole: bool) -> Pin:
+    check_model_folder(folder, whole)
+    counted, digests = (count_parameters(folder), folder_digests(folder)) if whole else (None, {})
+    if whole and isinstance(entry.source, HubSource):
         check_arrived(digests, folder)
-    check_digests(entry.files, digests, folder)
-    dtype = entry.dtype or dtype_of(read_json(folder / "config.json"))
-    return _pin(name, entry, digests, dtype, entry.parameters or counted)
+    check_digests(entry.files if whole else {}, digests, folder)
+    config = read_json(folder / "config.json")
+    sees = takes_images(config)
+    if entry.sees not in (None, sees):
+        raise UserError(
+            f"{LOCK}: {name}: says sees: {str(entry.sees).lower()}, but {folder / 'config.json'} is of a "
+            f"model that takes {'' if sees else 'no '}images ({_class_name(config)}); leave sees out"
+        )
+    return _pin(name, entry, digests, entry.dtype or dtype_of(config), entry.parameters or counted, sees)
 
 
-def _pin(name: str, entry: LockEntry, files: dict[str, str], dtype: Dtype, parameters: int | None) -> Pin:
+def _pin(
+    name: str, entry: LockEntry, files: dict[str, str], dtype: Dtype, parameters: int | None, sees: bool
+) -> Pin:
     return Pin(
         model=name,
         engine=entry.engine,
@@ -125,6 +136,7 @@ def _pin(name: str, entry: LockEntry, files: dict[str, str], dtype: Dtype, param
         answer_prefix=entry.answer_prefix,
         template_kwargs=entry.template_variables,
         reasoning=entry.reasoning if isinstance(entry.reasoning, Reasoning) else None,
+        sees=sees,
         dtype=dtype,
         parameters=parameters,
         facts=entry.facts.model_dump(exclude_defaults=True),
@@ -142,16 +154,17 @@ def read_template(name: str) -> str:
     return (TEMPLATES / f"{name}.jinja").read_text(encoding="utf-8")
 
 
-def fetch(repo: str, revision: str | None) -> Path:
-    """The folder that holds one commit, fetched where the cache lacks it. Raises UserError.
+def fetch(repo: str, revision: str | None, command: str = "pin", local: bool = False) -> Path:
+    """The folder that holds one commit, fetched if the cache lacks it. Raises UserError.
 
-    Only files that a model is loaded from are fetched; of its subfolders, a second tokenizer's alone. With
-    HF_HUB_OFFLINE=1 the cache alone is asked. The folder is named after the commit.
+    Only files that a model is loaded from are fetched; of its subfolders, only a second tokenizer's. With
+    HF_HUB_OFFLINE=1, or `local`, only the cache is asked. The folder is named after the commit. command: what
+    fetches it otherwise, for errors.
     """
     from huggingface_hub import constants
 
-    with one_line(repo, revision or BRANCH, "pin", "source in models.lock"):
-        return hub_snapshot(repo, revision or BRANCH, constants.HF_HUB_OFFLINE)
+    with one_line(repo, revision or BRANCH, command, "source in models.lock"):
+        return hub_snapshot(repo, revision or BRANCH, local or constants.HF_HUB_OFFLINE)
 
 
 def dtype_of(config: Mapping[str, Any]) -> Dtype:
@@ -165,13 +178,15 @@ def dtype_of(config: Mapping[str, Any]) -> Dtype:
     return "float32"
 
 
-def check_model_folder(folder: Path) -> None:
-    """Raises UserError where a folder cannot be pinned, with what is wrong and what to do."""
+def check_model_folder(folder: Path, whole: bool = True) -> None:
+    """Raises UserError if a folder cannot be pinned, and says what is wrong and what to do. whole: it must
+    have weights."""
     if not folder.is_dir():
         raise UserError(f"{folder}: no such model folder; correct it under models in params.yaml")
     for path in folder.iterdir():
         check_plain(path)
-    check_weights([path.name for path in folder.iterdir()], f"{folder}", "save the model as")
+    if whole:
+        check_weights([path.name for path in folder.iterdir()], f"{folder}", "save the model as")
     if not (folder / "config.json").is_file():
         raise UserError(f"{folder}: no config.json; the folder is not a whole model, fetch it anew")
     config = read_json(folder / "config.json")
@@ -181,7 +196,7 @@ def check_model_folder(folder: Path) -> None:
 
 
 def check_weights(names: Sequence[str], where: str, advice: str) -> None:
-    """Raises UserError where none of a model's files holds safetensors weights."""
+    """Raises UserError if none of a model's files holds safetensors weights."""
     if not any(name.endswith(WEIGHT_SUFFIX) for name in names):
         pickled = sorted(name for name in names if name.endswith(PICKLED))
         what = f"only pickled weights ({pickled[0]}), which can run code" if pickled else "no weights"
@@ -204,10 +219,30 @@ def has_class(config: Mapping[str, Any]) -> bool:
     )
 
 
-def check_no_code(path: Path, config: Mapping[str, Any]) -> None:
-    """Raises UserError where a configuration needs code, or leads out of the model's folder.
+def takes_images(config: Mapping[str, Any]) -> bool:
+    """Whether a model takes images, by its config.json. A causal language model does not, nor does the text
+    part of a vision-language model that was saved alone: its model_type may be that of the whole."""
+    from transformers.models.auto import modeling_auto as known
 
-    config: the model's config.json. Where transformers has a class for it, that is loaded and not the code.
+    kind = str(config.get("model_type"))
+    language = known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind)
+    whole = known.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES.get(kind)
+    if language is None or whole is None:
+        return language is None or "vision_config" in config
+    return bool(whole == language) or _class_name(config) != language
+
+
+def _class_name(config: Mapping[str, Any]) -> str:
+    """The class with which a model was saved, else its model_type."""
+    classes = config.get("architectures")
+    named = classes[0] if isinstance(classes, list) and classes else None
+    return str(named or config.get("model_type"))
+
+
+def check_no_code(path: Path, config: Mapping[str, Any]) -> None:
+    """Raises UserError if a configuration needs code, or leads out of the model's folder.
+
+    config: the model's config.json. If transformers has a class for it, that is loaded and not the code.
     """
     values = read_json(path)
     if "auto_map" in values and not has_class(config):
@@ -250,7 +285,7 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def loaded_weights(names: Sequence[str], index: Path, where: str) -> list[str]:
-    """The files of a model whose weights transformers loads. index: INDEX, where it is among them."""
+    """The files of a model whose weights transformers loads. index: the path of INDEX, if among them."""
     if INDEX not in names:
         return [SINGLE] if SINGLE in names else sorted(name for name in names if name.endswith(WEIGHT_SUFFIX))
     weights = list(indexed_files(index))
@@ -263,7 +298,7 @@ def loaded_weights(names: Sequence[str], index: Path, where: str) -> list[str]:
 def count_parameters(folder: Path) -> int:
     """Numbers stored in the weight files, from their headers.
 
-    Raises UserError where a file is cut short, or where a configuration claims what the weights cannot be.
+    Raises UserError if a file is cut short, or if a configuration claims sizes that the weights do not have.
     """
     shapes = [shape for path in weight_files(folder) for shape in _shapes(path)]
     longest = max((side for shape in shapes for side in shape), default=0)
@@ -283,8 +318,8 @@ def _shapes(path: Path) -> list[list[int]]:
 
 
 def check_claims(path: Path, tensors: int, longest: int) -> None:
-    """Raises UserError where a configuration names more layers than there are tensors, or a size that no side
-    of them has: a library would build all of it before it checks. longest: side of the weights.
+    """Raises UserError if a configuration names more layers than there are tensors, or a size that no side
+    of them has: a library would build all of it before it checks. longest: the longest side.
 
     Nor may a list be so long that going through it for every image takes minutes.
     """
@@ -307,7 +342,7 @@ def check_claims(path: Path, tensors: int, longest: int) -> None:
 
 
 def check_arrived(digests: Mapping[str, str], folder: Path) -> None:
-    """Raises UserError where a file of a hub's commit is not what the hub announced.
+    """Raises UserError if a file of a hub's commit is not what the hub announced.
 
     The hub's cache keeps a large file under the SHA-256 that its commit names, and links to it.
     """
@@ -321,7 +356,7 @@ def check_arrived(digests: Mapping[str, str], folder: Path) -> None:
 
 
 def check_digests(expected: Mapping[str, str], digests: Mapping[str, str], folder: Path) -> None:
-    """Raises UserError where a file does not have the digest that models.lock gives for it."""
+    """Raises UserError if a file does not have the digest that models.lock gives for it."""
     for name, digest in expected.items():
         if name not in digests:
             raise UserError(
@@ -337,7 +372,7 @@ def check_digests(expected: Mapping[str, str], digests: Mapping[str, str], folde
 @dataclass(frozen=True)
 class Resolved:
     """One commit of a model. head: the latest one. files: name -> SHA-256. licence: as the model card writes
-    it, else null."""
+    it, else null. sees: whether it takes images."""
 
     revision: str
     head: str
@@ -345,12 +380,13 @@ class Resolved:
     dtype: str
     parameters: int
     licence: str | None
+    sees: bool
 
 
 def resolve(repo: str, revision: str, command: str) -> Resolved:
-    """Asks the hub about a branch, tag or commit. Raises UserError, one line, where it cannot be pinned.
+    """Asks the hub about a branch, tag or commit. Raises UserError, one line, if it cannot be pinned.
 
-    command: what a person runs again, for the errors.
+    command: the command to run again, named in the errors.
     """
     from huggingface_hub import HfApi, hf_hub_download
 
@@ -384,11 +420,12 @@ def resolve(repo: str, revision: str, command: str) -> Resolved:
         dtype=dtype_of(config),
         parameters=sum(sum(header.parameter_count.values()) for header in headers),
         licence=_licence(info.card_data),
+        sees=takes_images(config),
     )
 
 
 def check_model_type(config: Mapping[str, Any], where: str) -> None:
-    """Raises UserError where transformers has no class of its own for a model."""
+    """Raises UserError if transformers has no class of its own for a model."""
     if not has_class(config):
         from transformers import __version__
 

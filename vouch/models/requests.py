@@ -40,13 +40,13 @@ Progress = Callable[..., Iterator[Any]]
 class Session:
     """One model under one setting, for as many datasets as ask it.
 
-    revision: of everything that can change its answers beside the pin and the settings.
+    revision: of everything besides the pin and the settings that can change its answers.
     """
 
     def __init__(self, pin: Pin, config: ExtractConfig) -> None:
         self.name, self.config = pin.model, config
         self.max_tokens = config.max_tokens_of.get(pin.model, config.max_tokens)
-        self._pin = pin
+        self._pin, self.sees = pin, pin.sees
         self._kind = engine_kind(pin.engine)
         revisions = [self._kind.revision, opening.REVISION]
         self.revision = f"{pin.engine}/{'.'.join(map(str, revisions))}"
@@ -86,7 +86,7 @@ class DatasetRequests:
         self.label = f"{model.name} {name}"
         self.caches = {output: model.cache(output, name) for output in OUTPUTS}
         self.keys = model.keys(name)
-        self.prompts = PromptTable(name, model.max_tokens, model.config.asks(model.name, name))
+        self.prompts = PromptTable(name, model.max_tokens, model.config.asks(model.name, name), model.sees)
         self.known_texts: dict[str, str | None] = {}
 
     def _groups(self) -> Iterator[list[KeyedPack]]:
@@ -135,7 +135,7 @@ class DatasetRequests:
         return len(self.known_texts) > before
 
     def questions(self, unknown: Callable[[str, bytes], bool]) -> "Questions":
-        """Asks for its unknown answers and renders its images."""
+        """An object that asks for its unknown answers and renders its images."""
         images = ImageStore(images_path(self.name))
         return Questions(unknown, images.read, self.model.config.workers, images.decoded_bytes)
 
@@ -168,7 +168,7 @@ class Round:
 def answer(dataset: DatasetRequests, progress: Progress) -> dict[str, Any]:
     """Answers everything; returns measures of the run.
 
-    Raises UserError where transient problems left questions without an answer; all other answers are kept.
+    Raises UserError if transient problems left questions without an answer; all other answers are kept.
     """
     asked, count, damaged = 0, 0, set[str]()
     for one in rounds(dataset, lambda: dataset.model.engine, progress):
@@ -215,7 +215,7 @@ def rounds(
 def _ask(
     dataset: DatasetRequests, engine: Engine, progress: Progress | None, unknown: int, proven: bool
 ) -> tuple[int, int, str]:
-    """Asks for everything unknown that can be asked now: answers that came, did not come, and why.
+    """Asks for everything unknown that can be asked now: how many answers came, how many did not, and why.
 
     proven: whether the model has answered others before.
     """
@@ -242,7 +242,7 @@ def _ask(
 
 @dataclass(frozen=True)
 class Slot:
-    """Where an answer is kept. pixels: digest of what was shown."""
+    """Where an answer is kept. pixels: digest of the images shown."""
 
     output: str
     key: bytes
@@ -263,7 +263,7 @@ class _Work:
 
 @dataclass
 class _Rendered:
-    """A pack ready for an engine, the slots of each question, and what cannot be shown."""
+    """A pack ready for an engine, the slots of each question, and answers for images that cannot be shown."""
 
     pack: Pack
     slots: dict[str, _Slots]
@@ -271,10 +271,10 @@ class _Rendered:
 
 
 class Questions:
-    """Requests what is not known yet from an engine.
+    """Requests the answers that are not known yet from an engine.
 
     unknown: whether the answer to a key of a request type is wanted. read: encoded bytes of an image's
-    digest. decoded_bytes: what its pixels will take in memory.
+    digest. decoded_bytes: the memory that its pixels will take.
     """
 
     def __init__(

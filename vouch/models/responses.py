@@ -27,7 +27,7 @@ def restore(dataset: DatasetRequests) -> int:
     """Copies answers from the response tables into the work cache; returns how many were new.
 
     The caller must know that the tables were made from the present prompts and images, by the model as it is
-        pinned, under the present settings. Raises UserError where this engine did not make them.
+        pinned, under the present settings. Raises UserError if this engine did not make them.
     """
     before, taken = dataset.known_texts, 0
     with dataset.claim():
@@ -46,7 +46,7 @@ def restore(dataset: DatasetRequests) -> int:
 def written(dataset: DatasetRequests) -> Iterator[tuple[str, bytes, dict[str, Any]]]:
     """The answers of the response tables as (output, key, answer); notes what the dataset's prompts repeat.
 
-    Raises UserError where a row is not of this engine, before any prompt that repeats its text.
+    Raises UserError if a row is not of this engine, before any prompt that repeats its text.
     """
     repeated = dataset.prompts.repeated
     texts = _rows(dataset, TEXT) if repeated else ()
@@ -65,7 +65,7 @@ def written(dataset: DatasetRequests) -> Iterator[tuple[str, bytes, dict[str, An
             except ValueError as error:
                 path = RESPONSES[output].path(dataset.model.name, dataset.name)
                 raise UserError(f"{path}: {error}; nothing further is taken from it") from None
-            for key, answer in zip(member.keys, answers, strict=False):  # what was not asked has no key
+            for key, answer in zip(member.keys, answers, strict=False):  # prompts not asked have no key
                 yield output, key, answer
 
 
@@ -80,10 +80,10 @@ _CIRCUMSTANCES = ("device", "mode", "rows")  # how an answer was computed; they 
 
 @dataclass(frozen=True)
 class Recomputed:
-    """One answer, stored and again. where: `letters of NAME by MODEL (DEVICE, now DEVICE)`.
+    """One answer as stored and as given again. where: `letters of NAME by MODEL (DEVICE, now DEVICE)`.
 
-    distance: largest difference of a number, 0 where the answers are the same, infinite if they differ, but
-    in no number. moved: the best letter, the best option or the text is different.
+    distance: largest difference of a number, 0 if the answers are the same, infinite if they differ, but
+    not in a number. moved: whether the best letter, the best option or the text is different.
     """
 
     where: str
@@ -91,7 +91,7 @@ class Recomputed:
     moved: bool
 
 
-Answer = tuple[str, bytes, dict[str, Any]]  # output, key, what is stored
+Answer = tuple[str, bytes, dict[str, Any]]  # output, key, stored columns
 
 
 def draw(
@@ -109,7 +109,7 @@ def draw(
 def recompute(dataset: DatasetRequests, drawn: Sequence[Answer]) -> Iterator[Recomputed]:
     """Asks the model for these answers, together with the rest of their packs; the work cache is not changed.
 
-    Raises UserError where an answer does not come.
+    Raises UserError if an answer does not come.
     """
     engine = dataset.model.engine
     device = computed_on(engine.device)
@@ -141,7 +141,7 @@ def numbers(answer: Mapping[str, Any]) -> list[float]:
 
 
 def _best(output: str, answer: Mapping[str, Any]) -> Any:
-    """What scores take as the answer: a letter, an option or a text; None where there is none."""
+    """What the scores take as the answer: a letter, an option or a text; None if there is none."""
     if answer["problem"] is not None:
         return None
     if output == LETTERS:

@@ -1,7 +1,7 @@
 """Chat templates and tokenizers of a model folder, run by processes with limits.
 
 A chat template runs in the sandbox that transformers gives it, which keeps it from files and from Python, but
-not from endless loops or endless texts. The Rust library under a tokenizer ends its process where memory runs
+not from endless loops or endless texts. The Rust library under a tokenizer ends its process if memory runs
 out, and a regular expression or a list of replacements may take any amount of time. So separate processes
 render templates and try a tokenizer.json on one text. The system ends them after SECONDS of processor time,
 and they get MEMORY bytes.
@@ -36,7 +36,7 @@ _ENVIRONMENT = (
 
 
 class Failed(ValueError):
-    """A template raised something."""
+    """A template raised an error."""
 
 
 class Endless(OSError):
@@ -52,7 +52,7 @@ class _Renderer:
         self._ready = False
 
     def start(self) -> "subprocess.Popen[str]":
-        """Begins the process where there is none."""
+        """Starts the process if there is none."""
         if self._process is None:
             environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
             self._process = subprocess.Popen(
@@ -67,7 +67,7 @@ class _Renderer:
         return self._process
 
     def ask(self, request: Mapping[str, Any]) -> dict[str, str]:
-        """Its answer. Raises Endless where the process ends instead, OSError where it does not start."""
+        """The process's answer. Raises Endless if it ends instead, OSError if it does not start."""
         with self._lock:
             process = self.start()
             assert process.stdin is not None and process.stdout is not None
@@ -134,7 +134,7 @@ LARGEST_ID = 1 << 24  # of a token; vocabularies have some hundred thousand
 
 
 def check_tokenizer(folder: Path) -> None:
-    """Raises UserError where a tokenizer would let a text grow without bound, or would end this process."""
+    """Raises UserError if a tokenizer would let a text grow without bound, or would end this process."""
     from vouch.pipeline.errors import UserError
     from vouch.tables.answered import SECOND
 
@@ -145,7 +145,7 @@ def check_tokenizer(folder: Path) -> None:
 
 
 def _problem(path: Path) -> str | None:
-    """What is wrong with a tokenizer.json, by a process that tries it."""
+    """The problem of a tokenizer.json, None if a process that tries it finds none."""
     tried = subprocess.run(
         [sys.executable, "-P", __file__, str(path)],
         stdin=subprocess.DEVNULL,
@@ -170,7 +170,7 @@ def _problem(path: Path) -> str | None:
     return None
 
 
-# What follows runs in the processes.
+# All code below runs in the separate processes.
 
 
 def _render_lines() -> None:
@@ -179,7 +179,7 @@ def _render_lines() -> None:
     os.dup2(2, 1)  # keeps what libraries print out of the answers
     from transformers.utils.chat_template_utils import render_jinja_template
 
-    if os.path.exists(_PAGES):  # Linux; elsewhere nothing tells how much there is to begin with
+    if os.path.exists(_PAGES):  # Linux; other systems do not tell how much there is to begin with
         pages = int(Path(_PAGES).read_text("ascii").split()[0])
         _bound_memory(resource.RLIMIT_AS, pages * resource.getpagesize() + MEMORY)
     answers.write("ready\n")
@@ -236,7 +236,7 @@ def _try_tokenizer(path: str) -> dict[str, Any]:
 
 
 def _growth(steps: Any) -> int:
-    """Characters that the replacements of a normalizer or decoder make of one, whatever they look for."""
+    """How many characters the replacements of a normalizer or decoder make of one, in the worst case."""
     if isinstance(steps, list):
         return math.prod(map(_growth, steps))
     if not isinstance(steps, dict):

@@ -2,7 +2,7 @@
 
 Each decoding of a text, and each question about letters or options, is asked twice: for a thought, up to its
 closing tag or text, and then for the answer after it, as if the model had begun its answer with the thought.
-So an answer's numbers are those of the answer alone, and letters are read after the thought. Prompts of one
+So an answer's numbers are those of the answer only, and letters are read after the thought. Prompts of one
 window share greedy thoughts. A thought that is cut short by its budget leaves the question without an answer;
 a model that ends its text without a thought is asked again without one.
 """
@@ -115,6 +115,6 @@ class Thinking:
 
 
 def _content(question: Question) -> Hashable:
-    """What a thought depends on; images by identity, because the packs of an item share them."""
+    """Everything that a thought depends on; images by identity, because the packs of an item share them."""
     shown = tuple(map(id, question.images))
     return question.system, question.text, tuple(question.turns), shown

@@ -1,14 +1,14 @@
-"""The work cache: answers found again by their content, outside every stage output.
+"""The work cache: answers looked up by the content of their prompt, outside every stage output.
 
 A key (packs.py) covers all that can change an answer: the text and option labels of the prompt and of those
-asked in one go with it, its images' recipes and source digests, the model's pin (which covers the dtype), the
+asked together with it, its images' recipes and source digests, the model's pin (which covers the dtype), the
 settings of the forward pass, the REVISION of the engine and that of image operations. It covers no name of a
 dataset or prompt, so a prompt that two datasets share is asked once. It never covers code, so an edited
 comment repeats no work. The kernels of a CPU are recorded in the answer's `device` instead: when a key is
 looked up, nobody knows yet whether a GPU will answer, and answers of a GPU keep their keys. Images enter by
 the digest of their encoded bytes: a run whose answers are all known decodes none.
 
-Answers lie in small parquet files, shards, each named after the SHA-256 of its own bytes. A shard that was
+Answers are in small parquet files, shards, each named after the SHA-256 of its own bytes. A shard that was
 cut short or damaged no longer matches its name: it is left out, and its answers are asked again. Each
 dataset's run writes into a folder of its own and reads those of its siblings, so that a model's datasets can
 run side by side.
@@ -37,7 +37,7 @@ from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 if TYPE_CHECKING:
     from vouch.models.engine import Answered, Decoding
 
-# What follows from the prompt and the decoding is not remembered with an answer.
+# Columns that follow from the prompt and the decoding are not kept with an answer.
 _OF_PROMPT = ("prompt", "engine", "option", "bytes", "temperature", "sample")
 _LISTS = {"nll": pa.list_(pa.float64()), "tokens": pa.list_(pa.int32())}  # one answer scores all options
 ROOT = Path(".vouch/work")
@@ -77,7 +77,7 @@ class WorkCache:
     def look_up(self, wanted: Collection[bytes]) -> None:
         """Finds which of the wanted keys have an answer on disk.
 
-        This dataset's own answer counts first: its responses may have been written from it.
+        This dataset's own answer takes precedence: its responses may have been written from it.
         """
         self._index.clear()
         self.damaged.clear()
@@ -117,7 +117,7 @@ class WorkCache:
     def fetch(self, keys: Sequence[bytes]) -> list[dict[str, Any]]:
         """The answers of some keys, in their order, flushed or not; each shard is read once per call.
 
-        Raises UserError where a shard was damaged after it was looked up.
+        Raises UserError if a shard was damaged after it was looked up.
         """
         wanted: dict[Path, list[tuple[int, int]]] = {}
         answers: list[dict[str, Any]] = [{} for _ in keys]
@@ -135,7 +135,7 @@ class WorkCache:
         return answers
 
     def _whole(self, path: Path) -> pa.Table:
-        """A shard that was looked up. Raises UserError where it was damaged since."""
+        """A shard that was looked up. Raises UserError if it was damaged since."""
         table = self._read(path)
         if table is None:
             raise UserError(f"{path}: damaged while in use; run the stage again to repeat its answers")
@@ -144,7 +144,7 @@ class WorkCache:
     def _read(self, path: Path, columns: list[str] | None = None) -> pa.Table | None:
         """Columns of a shard (all), None if it does not match its name or holds something else.
 
-        Raises OSError if it cannot be read: what may still be intact is not asked again.
+        Raises OSError if it cannot be read: answers that may still be intact are not asked again.
         """
         try:
             data = path.read_bytes()
@@ -207,7 +207,7 @@ def rows_of(
     decodings: Sequence["Decoding"],
     engine: str,
 ) -> Iterator[dict[str, Any]]:
-    """The rows of a response table for one prompt, from what the work cache has of it."""
+    """The rows of a response table for one prompt, from its answers in the work cache."""
     same = {"prompt": prompt["id"], "engine": engine}
     if output == LETTERS:
         yield {**same, **answers[0]}
@@ -231,7 +231,7 @@ def answers_of(
 ) -> list[dict[str, Any]]:
     """The reverse of `rows_of`; draws as many rows as belong to the prompt.
 
-    Raises ValueError where they are not the rows of this prompt, or another engine gave them.
+    Raises ValueError if they are not the rows of this prompt, or another engine gave them.
     """
     count = {LETTERS: 1, LIKELIHOOD: len(prompt["options"]), TEXT: len(decodings)}[output]
     drawn = list(islice(rows, count))

@@ -32,7 +32,7 @@ DATASETS = names_in("azad", "datasets")
 
 
 def _of_scores(metric: str, scale: float, better: Better) -> tuple[Measure, ...]:
-    """The metric of each score; the margin score is not part of the faithful protocol."""
+    """The same metric for each of the scores; the faithful protocol does not have the margin score."""
     return (
         Measure("LAC", metric, "lac", scale=scale, better=better),
         Measure("MS", metric, "margin", scale=scale, better=better, only="clean"),
@@ -47,7 +47,7 @@ ENTROPY = Measure("Entropy", "entropy", digits=3, scale=1, better="low", only="c
 
 
 def table(caption: str, measures: Sequence[Measure], lookup: Lookup) -> Built:
-    """Tables 1 to 4; says which scores were not computed."""
+    """Tables 1 to 4, with a sentence on scores that were not computed."""
     layout = Layout(caption, measures, lookup.models({}), {})
     built = by_dataset(lookup, lookup.long(measures), DATASETS, layout)
     lacking = [measure.label for measure in measures if lookup.of(measure).empty]
@@ -64,7 +64,7 @@ def table(caption: str, measures: Sequence[Measure], lookup: Lookup) -> Built:
 
 
 def counts(lookup: Lookup) -> Built:
-    """Table 7, with the options of a question and how they are spread."""
+    """Table 7, with the fewest and the most options of a question."""
     items = lookup.evidence.items
     printed = {row["dataset"]: int(row["questions"]) for row in lookup.printed("azad_7")}
     body = []
@@ -121,7 +121,7 @@ def accuracy_and_size(lookup: Lookup) -> Built:
 
 
 def spread(lookup: Lookup) -> Built:
-    """Figure 2: set sizes of all models and datasets, a box for each score."""
+    """Figure 2: a box for each score that shows the set sizes of all models and datasets."""
     found = _scored(lookup, SIZES)
     wide = _together(lookup, list(found.values()), clean=True)
     frame = wide.rename(columns=dict(enumerate(found))).melt(var_name="group")
@@ -137,7 +137,7 @@ def spread(lookup: Lookup) -> Built:
 
 
 def by_size(lookup: Lookup) -> Built:
-    """Figure 3: means over the datasets against the number of parameters."""
+    """Figure 3: each model's mean over the datasets against its number of parameters."""
     mean = _together(lookup, (ACCURACY, SIZES[0])).groupby("model").mean()
     panels = pd.DataFrame({"Accuracy (%)": 100 * mean[0], "Set size (LAC)": mean[1]})
     sizes, kinds = lookup.sizes(mean.index)
@@ -151,7 +151,7 @@ def by_size(lookup: Lookup) -> Built:
 def by_score(title: str, measures: Sequence[Measure], coverage: bool, lookup: Lookup) -> Built:
     """Figures 4 and 5: a row for each model, a point for each score.
 
-    coverage: show coverage by dataset, with a line at the target; else set sizes, means over the datasets.
+    coverage: show the coverage on each dataset, with a line at the target; otherwise the mean set sizes.
     """
     found = _scored(lookup, measures)
     wide = _together(lookup, list(found.values()), clean=True).rename(columns=dict(enumerate(found)))
@@ -209,7 +209,7 @@ def letters(lookup: Lookup) -> Built:
 
 
 def _profiles(lookup: Lookup) -> pd.DataFrame:
-    """model, axis, value: accuracy, coverage and one over set size, all 0 to 1, means over the datasets."""
+    """model, axis, value: means over the datasets of accuracy, coverage and 1 / set size, all from 0 to 1."""
     found = _scored(lookup, SIZES)
     covered = [measure for measure in COVERAGES if measure.label in found]
     wide = _together(lookup, (ACCURACY, *covered, *found.values()), clean=True)
@@ -230,7 +230,7 @@ def _radar(title: str, frame: pd.DataFrame) -> Built:
 
 
 def families(lookup: Lookup) -> Built:
-    """Figure 6: the models of a family together, for families with two."""
+    """Figure 6: the models of a family together, for families with at least two."""
     known = lookup.evidence.facts
     long = _profiles(lookup)
     long = long.assign(panel=[family(model, known) for model in long["model"]])

@@ -11,11 +11,11 @@ from vouch.report import vegalite as alt
 COLOURS = (alt.BLUE, alt.ORANGE, alt.GREEN, alt.FAINT, alt.INK, alt.MUTED)
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 MOST = len(COLOURS)
-"""More kinds than this cannot be told apart by colour, and are drawn alike."""
+"""If there are more kinds than this, colours cannot tell them apart, and all are drawn alike."""
 PANEL = 230.0
-# Text on coloured cells, which look the same by day and by night; no colour of the alt.
+# Text on coloured cells, which are the same in light and dark mode; not from the charts' own colours.
 ON_PALE, ON_DEEP = "#10161c", "#fbfcfd"
-# A continuous scale has no legend: the renderer numbers gradients on through a process.
+# A continuous scale has no legend: the renderer goes on counting gradients from chart to chart.
 VALUE = alt.Color(
     "value:Q",
     scale=alt.Scale(
@@ -30,7 +30,7 @@ def _kinds(frame: pd.DataFrame, name: str) -> list[Any]:
 
 
 def _apart(frame: pd.DataFrame, looks: Sequence[str]) -> Any:
-    """A channel by `series`, each kind with a look of its own; all alike if there is only one or too many."""
+    """A channel with a look for each kind of `series`; all look alike if there is one kind, or too many."""
     kinds = _kinds(frame, "series")
     if not 1 < len(kinds) <= MOST:
         return alt.value(looks[0])
@@ -42,7 +42,7 @@ def _names(angle: int = 0) -> Any:
 
 
 def _tips(**titles: str) -> list[Any]:
-    """The tooltips of a mark. titles: of columns of the frame."""
+    """The tooltips of a mark. titles: from column of the frame to heading."""
     return [
         alt.Tooltip(f"{column}:Q", title=title, format=".3~r")
         if column in ("x", "y", "value")
@@ -54,7 +54,7 @@ def _tips(**titles: str) -> list[Any]:
 def _panels(
     frame: pd.DataFrame, draw: Callable[[pd.DataFrame], Any], columns: int = 3, shared: Sequence[str] = ()
 ) -> Any:
-    """A chart for each `panel` under its name, or the bare chart if there is only one. shared: scales."""
+    """A chart for each `panel` under its name, or just the chart if there is only one. shared: scales."""
     names = _kinds(frame, "panel")
     if len(names) < 2:
         return draw(frame)
@@ -64,7 +64,7 @@ def _panels(
 
 
 def bars(frame: pd.DataFrame, height: float = 160.0, format: str = "") -> Any:
-    """Bars of `series` side by side in each `group`; a panel each of `panel` with a scale of its own."""
+    """Bars of `series` side by side in each `group`; each `panel` is a chart with a scale of its own."""
     order, colour = _kinds(frame, "series"), _apart(frame, COLOURS)
 
     def draw(part: pd.DataFrame) -> Any:
@@ -88,8 +88,8 @@ def bars(frame: pd.DataFrame, height: float = 160.0, format: str = "") -> Any:
 
 
 def dots(frame: pd.DataFrame, title: str, rule: float | None = None) -> Any:
-    """A row for each `row` with a point for each `series`; a panel each of `panel`. rule: a line to compare
-    them with."""
+    """A row for each `row` with a point for each `series`; a chart for each `panel`. rule: the position of a
+    line to compare them with."""
     rows, colour, shape = _kinds(frame, "row"), _apart(frame, COLOURS), _apart(frame, SHAPES)
 
     def draw(part: pd.DataFrame) -> Any:
@@ -112,9 +112,9 @@ def dots(frame: pd.DataFrame, title: str, rule: float | None = None) -> Any:
 def scatter(
     frame: pd.DataFrame, x: str, y: str, log: bool = False, fit: bool = False, shared: Sequence[str] = ()
 ) -> Any:
-    """Points `x`, `y` of a `name` in the colour of `series`, joined within a `line` if there is that column,
-    as large as `size` if there is that; a panel for each `panel`. log: of x. fit: with a straight
-    line through each panel. shared: scales of all panels."""
+    """Points `x`, `y` of each `name` in the colour of its `series`. Optional columns: `line` joins points,
+    `size` sets their size. A chart for each `panel`. log: for the scale of x. fit: adds a straight
+    line to each panel. shared: scales that all panels share."""
     colour, shape = _apart(frame, COLOURS), _apart(frame, SHAPES)
     span = [float(frame["x"].min()), float(frame["x"].max())]
     wide = alt.Scale(type="log", domain=[span[0] / 1.15, span[1] * 1.15], nice=False)
@@ -143,8 +143,8 @@ def scatter(
 def by_number(
     frame: pd.DataFrame, numbers: Mapping[str, float], kinds: Mapping[str, str], x: str, y: str, line: bool
 ) -> Any:
-    """Scatter plots of each column of the frame against a known number of its models, the rows, in the
-    colours of their kinds. line: joins the points of a kind."""
+    """Scatter plots of each column of the frame against a known number of each model; models are the rows,
+    coloured by kind. line: joins the points of a kind."""
     long = frame.loc[list(numbers)].rename_axis("name").reset_index()
     long = long.melt(id_vars="name", var_name="panel", value_name="y").dropna(subset=["y"])
     points = long.assign(x=long["name"].map(numbers), series=long["name"].map(kinds))
@@ -154,7 +154,7 @@ def by_number(
 
 
 def boxes(frame: pd.DataFrame, title: str) -> Any:
-    """How `value` spreads in each `group`: quartiles, whiskers to the extremes, every value as a tick."""
+    """The spread of `value` in each `group`: quartiles, whiskers to the extremes, a tick for each value."""
     groups = _kinds(frame, "group")
     base = alt.Chart(frame).encode(
         x=alt.X("group:N", sort=groups, axis=_names()),
@@ -183,7 +183,7 @@ def heat(frame: pd.DataFrame) -> Any:
 
 
 def surface(frame: pd.DataFrame, x: str, y: str) -> Any:
-    """A coloured plane of `value`, from -1 (orange) over 0 (white) to 1 (blue), at `x`, `y`; panels."""
+    """Colours for `value` at `x`, `y`: from -1 (orange) over 0 (white) to 1 (blue); a chart per panel."""
     tenths = {"format": ".1f", "values": [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]}
     across = alt.X("x:O", title=x, axis=alt.Axis(labelAngle=0, **tenths))
     up = alt.Y("y:O", title=y, sort="descending", axis=alt.Axis(**tenths))
@@ -197,7 +197,7 @@ def surface(frame: pd.DataFrame, x: str, y: str) -> Any:
 
 
 def radar(frame: pd.DataFrame) -> Any:
-    """Closed lines around a centre: `value` in 0 ... 1 along each `axis`, one for each `series`; panels."""
+    """A closed line around a centre for each `series`: `value` in 0 ... 1 on each `axis`; one per panel."""
     axes, colour = _kinds(frame, "axis"), _apart(frame, COLOURS)
     place = frame["axis"].map(axes.index)
     angle = 2 * math.pi * place / len(axes)

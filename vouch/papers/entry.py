@@ -1,6 +1,6 @@
-"""A table or figure of a paper, and what it is built from: our numbers by metric, and the published ones.
+"""Tables and figures of papers, and their sources: our numbers by metric, and the published ones.
 
-First come the facts about a model apart from its answers: its names in the papers, family, series and size.
+First come facts about models other than their answers: names in the papers, family, series and size.
 """
 
 import csv
@@ -21,7 +21,7 @@ from vouch.report.vegalite import Chart
 from vouch.tables.asked import LETTERS, ORIGINAL
 
 Facts = Mapping[str, Any]
-"""Keys as `facts` of models.lock; `total_parameters` and the like are numbers of parameters."""
+"""The keys are those of `facts` in models.lock; `total_parameters` and the like are numbers of parameters."""
 # `_7b` at the end or before another part of a name, `_1_8b` for 1.8
 SIZE = re.compile(r"(?:^|_)(\d+(?:_\d+)?)b(?=_|$)")
 
@@ -29,7 +29,7 @@ SIZE = re.compile(r"(?:^|_)(\d+(?:_\d+)?)b(?=_|$)")
 def facts(
     locked: Mapping[str, Mapping[str, Any]], train: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Facts]:
-    """The facts by model: those of models.lock, and for demo models family and size.
+    """The facts by model: those of models.lock; for demo models, family and size.
 
     The size of a demo model is 12 x layers x width^2, the weights of its transformer blocks without
     embeddings and image encoder (Kaplan et al. 2020).
@@ -45,7 +45,7 @@ def facts(
 
 
 def size(model: str, known: Mapping[str, Facts]) -> float | None:
-    """Number of parameters: of the whole model, else of its language model, else what its name says."""
+    """Number of parameters: of the whole model, or else of its language model, or else as its name says."""
     found = known.get(model, {})
     for key in ("total_parameters", "language_model_parameters"):
         if found.get(key):
@@ -73,7 +73,7 @@ def _named() -> list[dict[str, str]]:
 
 
 def names_in(paper: str, group: str) -> dict[str, str]:
-    """Models or datasets that a paper has, in its order: our name to the paper's label (names.csv)."""
+    """A paper's models or datasets, in its order: our name -> the paper's label (names.csv)."""
     rows = (row for row in _named() if (row["paper"], row["group"]) == (paper, group))
     return {row["name"]: row["label"] or row["name"] for row in rows}
 
@@ -89,22 +89,22 @@ CLEAN = "clean"
 MEAN = "Avg."
 KEYS = ["model", "dataset"]
 PLACE = ["metric", "output", "variation", "score", "category"]
-# value: of the faithful protocol; clean, low, high and the ranks that intervals allow: of the clean one
+# `value` is of the faithful protocol; `clean`, the interval and the ranks that it allows are of the clean one
 CLEAN_ONLY = ["low", "high", "rank_low", "rank_high"]
 COLUMNS = ["value", "clean", *CLEAN_ONLY, "items"]
 Better = Literal["high", "low", ""]
 
 
 class Absent(Exception):
-    """Why a table or figure cannot be built here: a few words, shown after its name."""
+    """A table or figure cannot be built here. Its message is the reason, a few words shown after the name."""
 
 
 @dataclass(frozen=True)
 class Measure:
     """A kind of number in a table of a paper.
 
-    label: the paper's heading. scale: factor for values. better: whether models are ranked by it, and in
-    which direction. only: the one protocol that has it.
+    label: the paper's heading. scale: factor for values. better: whether high or low values rank first, empty
+    if models are not ranked by it. only: the protocol, if just one has it.
     """
 
     label: str
@@ -131,7 +131,7 @@ class Lookup:
 
     @cached_property
     def _both(self) -> tuple[pd.DataFrame, Mapping[Any, np.ndarray]]:
-        """Both protocols side by side, and which rows belong to each place."""
+        """Both protocols side by side, and the rows that belong to each combination of PLACE."""
         frame = self.evidence.headlines.dropna(subset=["value"]).astype({"items": "Int64"})
         clean = frame.loc[frame["protocol"] == CLEAN, [*PLACE, *KEYS, "value", *CLEAN_ONLY, "items"]]
         faithful = frame.loc[frame["protocol"] == FAITHFUL, [*PLACE, *KEYS, "value", "items"]]
@@ -140,20 +140,20 @@ class Lookup:
         return both[[*KEYS, *COLUMNS]], both.groupby(PLACE, sort=False).indices
 
     def of(self, measure: Measure) -> pd.DataFrame:
-        """model, dataset and COLUMNS: one row for each pair that has the number in either protocol."""
+        """model, dataset and COLUMNS: one row for each pair that has the number in at least one protocol."""
         frame, places = self._both
         found = frame.iloc[places.get(tuple(getattr(measure, name) for name in PLACE), [])]
         return found.assign(value=found["clean"]).dropna(subset=["value"]) if measure.only else found
 
     def long(self, measures: Sequence[Measure], datasets: Iterable[str] | None = None) -> pd.DataFrame:
-        """The same for several measures; `measure` is the index in the list."""
+        """Like `of`, for several measures; the column `measure` is the index in the list."""
         found = [self.of(measure).assign(measure=index) for index, measure in enumerate(measures)]
         frame = pd.concat(found, ignore_index=True)
         return frame if datasets is None else frame[frame["dataset"].isin(list(datasets))]
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """All models, best mean accuracy over the datasets first."""
+        """All models, by mean accuracy over the datasets, the best first."""
         frame = self.rows("accuracy")
         frame = frame[(frame["variation"] == ORIGINAL) & (frame["category"] == "all")]
         mean = frame[frame["protocol"] == CLEAN].groupby("model")["value"].mean()
@@ -161,7 +161,7 @@ class Lookup:
         return (*map(str, known), *(name for name in self.evidence.all_models if name not in mean.index))
 
     def in_order(self, frame: pd.DataFrame, by: Sequence[str], model: str = "model") -> pd.DataFrame:
-        """Rows sorted by columns, `model` by `order`; names that are not models come last."""
+        """Rows sorted by these columns; the column `model` follows `order`, with names of no model last."""
         index = {name: index for index, name in enumerate(self.order)}
 
         def key(column: pd.Series) -> pd.Series:
@@ -170,20 +170,20 @@ class Lookup:
         return frame.sort_values(list(by), key=key, kind="stable")
 
     def models(self, names: Mapping[str, str]) -> dict[str, str]:
-        """All models with their label: those of the paper in its order, then the others, best first."""
+        """All models with their labels: the paper's models in its order, then the others, best first."""
         return _labelled(self.order, names)
 
     def datasets(self, names: Mapping[str, str]) -> dict[str, str]:
-        """All datasets with their label: those of the paper in its order, then the others."""
+        """All datasets with their labels: the paper's datasets in its order, then the others."""
         return _labelled(self.evidence.datasets, names)
 
     def own(self, names: Mapping[str, str]) -> tuple[str, ...]:
-        """The paper's own datasets that are here; if none is, all datasets."""
+        """Those of the paper's datasets that are here, or all datasets if none is."""
         here = self.evidence.datasets
         return tuple(name for name in names if name in here) or here
 
     def printed(self, file: str, **chosen: str) -> list[dict[str, str]]:
-        """Rows of a file of docs/published; empty if there is none. chosen: required values of columns."""
+        """Rows of a file of docs/published; none if it is missing. chosen: required values of columns."""
         frame = self.evidence.printed.get(file)
         rows = [] if frame is None else frame.to_dict("records")
         return [row for row in rows if all(row[name] == value for name, value in chosen.items())]
@@ -208,8 +208,8 @@ def _labelled(here: Sequence[str], names: Mapping[str, str]) -> dict[str, str]:
 def with_mean(frame: pd.DataFrame, over: Sequence[str], complete: bool = True) -> pd.DataFrame:
     """Adds the mean over the datasets `over` that are in the frame, if there are several.
 
-    complete: only for models that have a number on all of them; otherwise over those that they have. The mean
-    has no interval and no rank.
+    complete: only for models that have a number on all of them; otherwise each model's mean is over those
+    that it has. The mean has no interval and no rank.
     """
     asked = set(frame["dataset"])
     over = [dataset for dataset in over if dataset in asked]
@@ -224,11 +224,11 @@ def with_mean(frame: pd.DataFrame, over: Sequence[str], complete: bool = True) -
 
 @dataclass(frozen=True)
 class Built:
-    """What a builder returns. beside: tables of published numbers and ours. sentences: what a reader should
-    know.
+    """The result of a builder. beside: tables of published numbers beside ours. sentences: remarks for the
+    reader.
 
-    A table's name is a suffix that is unique in its entry, as `-likelihood`; the title of a figure may start
-    with its part, as ` (a): `. `Entry.built` adds the number in the paper.
+    A table's name is a suffix that is unique in its entry, such as `-likelihood`; the title of a figure may
+    start with its part, such as ` (a): `. `Entry.built` puts the number in the paper before both.
     """
 
     grids: Sequence[Grid] = ()
@@ -238,7 +238,7 @@ class Built:
 
 
 def figure(title: str, description: str, chart: Chart, part: str = "") -> Built:
-    """One figure. description: the figure in words. part: `(a)` of a figure with several parts."""
+    """One figure. description: the figure in words. part: such as `(a)`, if the figure has several parts."""
     title = f"{part and ' ' + part}: {title}"
     return Built(figures=(FigureSpec("of-paper", "", title, "", description, chart),))
 
@@ -264,7 +264,7 @@ def joined(parts: Iterable[Built], reason: str = "nothing of this was measured")
 
 
 def absent(reason: str) -> Callable[[Lookup], Built]:
-    """A builder of an entry that can never be built. reason: see Absent."""
+    """The builder for an entry that can never be built. reason: see Absent."""
 
     def build(_: Lookup) -> Built:
         raise Absent(reason)
@@ -274,7 +274,7 @@ def absent(reason: str) -> Callable[[Lookup], Built]:
 
 @dataclass(frozen=True)
 class Entry:
-    """name: as in the paper, `Table IV`. shows: one sentence. build: raises Absent."""
+    """name: as in the paper, `Table IV`. shows: one sentence. build: the builder, which may raise Absent."""
 
     name: str
     shows: str
@@ -286,7 +286,7 @@ class Entry:
         return self.name.lower().replace(" ", "-")
 
     def built(self, slug: str, lookup: Lookup) -> Built:
-        """The entry, named and numbered as in the paper. slug: of the paper. Raises Absent."""
+        """The built entry, named and numbered as in the paper. slug: that of the paper. Raises Absent."""
         made = self.build(lookup)
         place, number = f"{slug}-{self.anchor}", self.name.replace("Figure", "Fig.")
 
@@ -302,8 +302,8 @@ class Entry:
 
 @dataclass(frozen=True)
 class Paper:
-    """slug: its file, and the start of the names of its figures and anchors. title, cite: how it is named.
-    note: one or two sentences on what its tables rest on here. It is shown if a dataset of its own
+    """slug: the name of its file, with which names of its figures and anchors begin. title, cite: its names.
+    note: one or two sentences on the basis of its tables here. A paper is shown if one of its datasets
     (names.csv) has scores here.
     """
 

@@ -16,8 +16,8 @@ DATASETS = names_in("kostumov", "datasets")
 SEVENTH = names_in("kostumov", "models_vii")
 """The models of table VII."""
 TEN = names_in("kostumov", "models")
-"""Those of tables I to VI."""
-# category of the dataset to the head of the column
+"""The models of tables I to VI."""
+# category of the dataset -> heading of the column
 SEED = {
     "Scene Understanding": "SU",
     "Instance Identity": "II",
@@ -40,7 +40,7 @@ HEADS = DATASETS | {MEAN: "Avg"}
 
 
 def sets(score: str) -> tuple[Measure, ...]:
-    """The measures of tables I and III to VI. score: of the sets, `mean` for that of LAC and APS."""
+    """The measures of tables I and III to VI. score: that of the sets; `mean` is the mean of LAC and APS."""
     return (
         Measure("CR", "coverage", score),
         Measure("Acc", "accuracy", better="high"),
@@ -79,7 +79,7 @@ def _printed(
     models: Mapping[str, str],
     heads: Mapping[str, str],
 ) -> dict[Key, str]:
-    """Cells of a table of the paper. heads: our columns to the file's."""
+    """The paper's cells of one of its tables. heads: our column -> the file's."""
     places = {measure.metric: index for index, measure in enumerate(measures)}
     ours = {label: name for name, label in models.items()}
     return {
@@ -91,8 +91,8 @@ def _printed(
 
 
 def _released(lookup: Lookup, measures: Sequence[Measure]) -> dict[Key, str]:
-    """What the authors released for 26 models, of which ten are printed, rounded as in print: the tables of
-    their repository and, preferred to these, the tables that come with our own data of a dataset."""
+    """The authors' released numbers for 26 models (ten are printed), rounded as in print: from the tables of
+    their repository or, if available, from the tables that come with our own data of a dataset."""
     places = {(measure.score, measure.metric): index for index, measure in enumerate(measures)}
     rows = [
         (places.get((row["score"], row["metric"])), row["model"], column, float(row[label]))
@@ -112,7 +112,7 @@ def _released(lookup: Lookup, measures: Sequence[Measure]) -> dict[Key, str]:
 def categories(
     dataset: str, title: str, most: int, number: str, labels: Mapping[str, str], lookup: Lookup
 ) -> Built:
-    """Table I by category of one dataset: the `most` categories with most questions, each scored apart."""
+    """Table I by category of one dataset, for its `most` largest categories, each scored by itself."""
     evidence = lookup.evidence
     if dataset not in evidence.datasets:
         raise Absent(f"no {title} among the datasets")
@@ -164,7 +164,7 @@ def family(title: str, models: Sequence[str], lookup: Lookup) -> Built:
     return figure(title, f"Bars. {description}.", charts.bars(shown))
 
 
-# Number of the figure, what the models have in common, the models.
+# Number of the figure, the models' common feature, the models.
 FAMILIES = (
     (3, "LLaVA-v1.6 of three sizes", ("llava_v1_6_vicuna_7b", "llava_v1_6_vicuna_13b", "llava_v1_6_34b")),
     (4, "Qwen-VL and its chat version", ("qwen_vl", "qwen_vl_chat")),

@@ -1,6 +1,6 @@
-"""The page Papers: tables and figures of the studies, why some are missing, published numbers beside ours.
+"""The page Papers: tables and figures of the studies, reasons why some are missing, and published numbers.
 
-Also the distances between datasets, a section of the page Ranking.
+The distances between datasets, a section of the page Ranking, are here too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ from vouch.report.table import MISSING, Cell, Column, Grid, cells, rounded
 
 @dataclass(frozen=True)
 class Review:
-    """A paper's entries in its order: those that could be built, and the others with the reason."""
+    """A paper's entries in its order: those that could be built, and the others, each with the reason."""
 
     paper: Paper
     shown: Sequence[tuple[Entry, Built]]
@@ -44,7 +44,7 @@ class Review:
 
     @property
     def reasons(self) -> Sequence[tuple[str, str]]:
-        """Names of the missing entries, grouped by reason, and the reason."""
+        """Pairs of the names of missing entries and the reason that they share."""
         found: dict[str, list[str]] = {}
         for entry, reason in self.absent:
             found.setdefault(reason, []).append(entry.name)
@@ -52,12 +52,12 @@ class Review:
 
     @property
     def compared(self) -> int:
-        """How many published numbers are compared with ours."""
+        """The number of published numbers that are compared with ours."""
         return sum(len(grid.rows) for _, made in self.shown for grid in made.beside)
 
 
 def review(paper: Paper, lookup: Lookup) -> Review:
-    """Builds all entries that can be built."""
+    """Builds the entries of a paper, as far as possible."""
     shown, absent = [], []
     for entry in paper.entries:
         try:
@@ -68,9 +68,9 @@ def review(paper: Paper, lookup: Lookup) -> Review:
 
 
 def build_papers(evidence: Evidence) -> tuple[Review, ...]:
-    """A part for each paper of which at least one dataset has scores here.
+    """A part of the page for each paper with scores here on at least one of its datasets.
 
-    Papers with the most published numbers compared come first, then those with the most entries shown.
+    They are sorted by how many published numbers are compared, then by how many entries are shown.
     """
     lookup = Lookup(evidence)
     modules = (import_module(f"vouch.papers.{name}") for name in papers_with(evidence.datasets))
@@ -191,7 +191,7 @@ DISTANCES_FIGURES = ("tu-figure-4-1", "tu-figure-2-2")
 
 
 def build_distances(evidence: Evidence) -> Section | None:
-    """None if no two datasets have a distance."""
+    """The section on distances; None if there is no distance between two datasets."""
     frame = evidence.distances.dropna(subset=["distance"])
     if frame.empty:
         return None
@@ -206,7 +206,7 @@ def build_distances(evidence: Evidence) -> Section | None:
 
 
 def distances_figures(evidence: Evidence, _: Section | None) -> list[FigureSpec]:
-    """The figures of the section: two of the paper."""
+    """The figures of the section: two of the paper's figures."""
     if evidence.distances.empty:
         return []
     from vouch.papers.tu import PAPER
@@ -245,7 +245,7 @@ def _distances_grid(evidence: Evidence, frame: pd.DataFrame) -> Grid:
 
 
 def _agreement(evidence: Evidence) -> dict[tuple[str, str], float]:
-    """Accuracy on the line for the main request type, by pair of datasets."""
+    """By pair of datasets, the accuracy on the line for the main request type."""
     frame = evidence.of_first_output(evidence.rankings)
     frame = frame[frame["ranker"] == ON_THE_LINE].dropna(subset=["rho"])
     return dict(zip(zip(frame["dataset"], frame["proxy"], strict=True), frame["rho"], strict=True))

@@ -17,7 +17,7 @@ from vouch.report import formatting
 from vouch.tables.asked import FAMILIES, ORIGINAL
 
 ALIKE = (6_500_000_000, 8_500_000_000)
-"""Parameters of the language models that the paper counts as 7B or 8B."""
+"""Numbers of parameters of language models that the paper counts as 7B or 8B: from and to."""
 UNTOLD = (
     "Its right half needs two models with language models of 7 or 8 billion parameters and different numbers "
     "of training samples on record."
@@ -29,19 +29,19 @@ ACCURACY, CERTAINTY = map(np.ravel, np.meshgrid(*[np.round(np.linspace(0, 1, 11)
 
 
 def _reliability(random: float) -> np.ndarray:
-    """(2 a^m - 1) c with m = log 2 / log(1 / random), equation 3 and its calibration."""
+    """(2 a^m - 1) c with m = log 2 / log(1 / random): equation 3 with its calibration."""
     return np.asarray((2 * ACCURACY ** (np.log(2) / np.log(1 / random)) - 1) * CERTAINTY)
 
 
 def _planes(title: str, said: str, planes: Mapping[str, np.ndarray]) -> Built:
-    """The quantities that follow from accuracy and certainty alone."""
+    """Planes of quantities that depend only on accuracy and certainty."""
     points = pd.DataFrame({"x": ACCURACY, "y": CERTAINTY})
     parts = [points.assign(value=np.round(value, 3), panel=panel) for panel, value in planes.items()]
     return figure(title, said, charts.surface(pd.concat(parts), "Accuracy", "Certainty"))
 
 
 def mapping(lookup: Lookup) -> Built:
-    """Figure 2: for a guess among two options, and for the least likely guess of the datasets here."""
+    """Figure 2: for a guess between two options, and for the dataset here that is hardest to guess."""
     guess = lookup.rows("random_accuracy")
     known = guess.loc[(guess["variation"] == ORIGINAL) & (guess["value"] > 0), "value"]
     least = round(float(known.min()), 2) if len(known) else 0.27
@@ -54,7 +54,7 @@ def mapping(lookup: Lookup) -> Built:
 
 
 def against_uacc(_: Lookup) -> Built:
-    """Figure A6: beside UAcc over its greatest value, of 4 and of 16 options."""
+    """Figure A6: reliability beside UAcc as a share of its maximum, for 4 and for 16 options."""
     planes = {"Reliability, guess 0.50": _reliability(0.5)}
     for options in (4, 16):
         size = 1 + (1 - CERTAINTY) * (options - 1)
@@ -66,7 +66,7 @@ def against_uacc(_: Lookup) -> Built:
 def calibration(average: bool, lookup: Lookup) -> Built:
     """Figures 3 and A7: accuracy on original and negated questions, before and after calibration.
 
-    average: over the datasets; otherwise for those that are hardest and easiest to guess.
+    average: show means over the datasets; otherwise the datasets that are hardest and easiest to guess.
     """
     if "ls_n" not in tables.asked_kinds(lookup):
         raise Absent("needs the variation ls_n")
@@ -122,7 +122,7 @@ def families(lookup: Lookup) -> Built:
 
 
 def _two(lookup: Lookup, groups: Mapping[str, str]) -> pd.DataFrame:
-    """model, group, reliability, consistency: means over the datasets. groups: of variations, by score."""
+    """model, group, reliability, consistency: means over the datasets. groups: score -> group."""
     parts = []
     for score, label in groups.items():
         measures = [
@@ -139,7 +139,7 @@ def _two(lookup: Lookup, groups: Mapping[str, str]) -> pd.DataFrame:
 
 
 def by_size(groups: Mapping[str, str], lookup: Lookup) -> Built:
-    """Figures 5 and A9. groups: of changes, by their heading."""
+    """Figures 5 and A9. groups: score -> heading of a group of changes."""
     wide = _two(lookup, groups).pivot(index="model", columns="group")
     wide.columns = [name if len(groups) == 1 else f"{group}: {name}" for name, group in wide.columns]
     sizes, kinds = lookup.sizes(wide.index)
@@ -149,7 +149,7 @@ def by_size(groups: Mapping[str, str], lookup: Lookup) -> Built:
 
 
 def sizes_and_data(lookup: Lookup) -> Built:
-    """Figure 5: by size on the left; on the right by training data, language models alike in size."""
+    """Figure 5: by size on the left; on the right by training data, for language models of similar size."""
     return joined([by_size(ALL, lookup), _by_data(lookup)])
 
 

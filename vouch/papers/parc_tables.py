@@ -12,7 +12,7 @@ from vouch.report.table import MISSING, Cell, Column, cells
 from vouch.tables.asked import LETTERS, ORIGINAL, TEXT
 
 DATASETS = names_in("parc", "datasets")
-# Which of the paper's columns is State and which Attribute is open: those four are never compared.
+# It is unclear which of the paper's columns is State and which is Attribute: these four are never compared.
 CERTAIN = {name: label for name, label in DATASETS.items() if label in ("NYU", "Fas", "MMB")}
 MODELS = names_in("parc", "models")
 ORDER = ("lr_i", "lr_c", "lr_v", "ls_n", "ls_a", "ls_m", "vr_b", "vr_r", "vr_l", "vs_s", "vs_e")
@@ -28,14 +28,14 @@ UNCHANGED = "no variation of PARC was asked"
 
 
 def four(variation: str, score: str = "") -> tuple[Measure, ...]:
-    """PARC's four measures of a variation, or (score) of a family of them."""
+    """PARC's four measures of a variation or, with `score`, of a family of variations."""
     return tuple(
         Measure(label, metric, score, scale=1, variation=variation) for metric, label in NAMES.items()
     )
 
 
 def _answers(lookup: Lookup, logits: bool) -> dict[str, str]:
-    """Datasets by output: the text if there is one, unless the largest logit is wanted."""
+    """Dataset -> the output that counts: texts if there are any, unless the largest logit is wanted."""
     outputs = {name: lookup.evidence.outputs(name) for name in lookup.evidence.datasets}
     wanted = (LETTERS,) if logits else (TEXT, LETTERS)
     return {
@@ -46,7 +46,7 @@ def _answers(lookup: Lookup, logits: bool) -> dict[str, str]:
 
 
 def long(lookup: Lookup, measures: Sequence[Measure], logits: bool = False) -> pd.DataFrame:
-    """Lookup.long with the output that counts on each dataset. logits: letters everywhere."""
+    """`Lookup.long` with the output that counts on each dataset. logits: letters on all datasets."""
     answers = _answers(lookup, logits)
     parts = [
         lookup.long(
@@ -61,7 +61,7 @@ def long(lookup: Lookup, measures: Sequence[Measure], logits: bool = False) -> p
 
 
 def notes(lookup: Lookup, logits: bool) -> dict[str, str]:
-    """The kind of answers, by dataset."""
+    """Dataset -> the kind of its answers."""
     description = {TEXT: "answers are generated texts", LETTERS: "answers are the largest logits"}
     return {name: description[output] for name, output in _answers(lookup, logits).items()}
 
@@ -92,7 +92,7 @@ PRINTED = ("reliability", "accuracy", "certainty", "consistency")
 
 
 def _short(frame: pd.DataFrame) -> pd.DataFrame:
-    """Of accuracy and certainty only the mean, as in tables 2 and 3; everything if there is no mean."""
+    """Only the mean of accuracy and certainty, as in tables 2 and 3; everything if there is no mean."""
     means = frame["dataset"] == MEAN
     return frame[frame["measure"].isin((0, 3)) | means] if means.any() else frame
 
@@ -128,11 +128,11 @@ PROPERTIES = (
     ("Training samples", "training_data_size", "training_samples_millions", 1e6),
     ("Curation", "curation", "curation", 1),
 )
-"""Column of table A4, key of the facts, column of the published file and its unit."""
+"""Column of table A4, its key among the facts, its column in the published file, and the unit there."""
 
 
 def properties(lookup: Lookup) -> Built:
-    """Table A4: what is on record about the models, and what the paper printed if it differs."""
+    """Table A4: the facts on record about the models, with the paper's numbers if these differ."""
     printed = {row["model"]: row for row in lookup.printed("parc_a4")}
     body = []
     for name, label in lookup.models(MODELS).items():
@@ -155,7 +155,7 @@ def _property(ours: int | str | None, theirs: str, unit: float) -> Cell:
 
 
 def _kinds(lookup: Lookup, variations: Iterable[str]) -> pd.DataFrame:
-    """Means over the models, by variation, which is the row of a table, and dataset."""
+    """Means over the models, by variation and dataset; the variations are the rows of a table."""
     parts = []
     for variation in variations:
         mean = long(lookup, four(variation)).groupby(["measure", "dataset"], as_index=False)
@@ -178,7 +178,7 @@ def varied(short: bool, lookup: Lookup) -> Built:
 
 
 def combined(lookup: Lookup) -> Built:
-    """Table A9: pairs of changes, and each change of them alone."""
+    """Table A9: pairs of changes, and each of their changes by itself."""
     tried = asked_kinds(lookup)
     both = {name: label for name, label in tried.items() if "+" in name}
     if not both:
@@ -197,7 +197,7 @@ def same(lookup: Lookup) -> Built:
 
 
 def counts(lookup: Lookup) -> Built:
-    """Table A5: how many questions can be flipped by replacing an image, and how the best model does."""
+    """Table A5: the number of questions that replacing an image can flip, and the best model's results."""
     evidence = lookup.evidence
     frame = evidence.outcomes
     exchanged = frame[frame["variation"] == "vs_e"]

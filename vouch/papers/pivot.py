@@ -1,4 +1,4 @@
-"""Long frames as the tables of the papers, and the published numbers next to ours."""
+"""Turns long frames into the tables of the papers, and puts the published numbers next to ours."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ class Print(NamedTuple):
 class Layout:
     """How a table of a paper is laid out.
 
-    rows, columns: keys to labels, in order. name: suffix that is unique in an entry, as `-likelihood`. row:
+    rows, columns: key -> label, in order. name: a suffix that is unique in an entry, as `-likelihood`. row:
     heading of the first column. peers: the rows that the paper ranks; all rows if none of them is here.
     prints: published cells, as printed; cells that are not numbers are ignored. help: by column. ranked:
     whether the paper prints ranks.
@@ -55,7 +55,7 @@ def rounded(value: float, measure: Measure) -> str:
 
 
 def agrees(value: float, measure: Measure, printed: Print) -> bool:
-    """Whether a value equals the printed one to the printed digit; `2.7` means `2.70`."""
+    """Whether a value, rounded as in print, equals the printed one; `2.7` means `2.70`."""
     return rounded(value, measure) == f"{float(printed.value):.{measure.digits}f}"
 
 
@@ -96,10 +96,10 @@ def pivot(frame: pd.DataFrame, layout: Layout) -> Built:
 
 
 def by_dataset(lookup: Lookup, frame: pd.DataFrame, names: Mapping[str, str], layout: Layout) -> Built:
-    """The usual table of a paper: a column for each dataset, and the mean over the paper's own
+    """The usual table of a paper: a column for each dataset, and the mean over the paper's own datasets
     (`Lookup.own`).
 
-    names: the paper's datasets and their labels. layout: its columns and the help of the mean are filled in.
+    names: the paper's datasets and their labels. layout: this adds its columns and the mean's help.
     Published means are compared only if all of the paper's datasets are here.
     """
     asked = set(frame["dataset"])

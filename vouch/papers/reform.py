@@ -19,7 +19,7 @@ NOUNS = dict(enumerate(tables.OUTPUT_NAMES.values()))
 CORRECT = "correct answers"
 BACKBONES = {"language_model": "language model", "vision_encoder": "vision encoder"}
 PARAMETERS = {"parameters": "", "trainable parameters": "trainable_parameters"}
-"""What is counted, and its key among the facts; the size of a model can follow from its name as well."""
+"""The quantity, and its key among the facts; a model's size may also follow from its name."""
 UNITS = ((1e9, "B"), (1e6, "M"), (1e3, "K"), (1, ""))
 
 
@@ -44,7 +44,7 @@ def by_backbone(lookup: Lookup) -> Built:
 
 
 def training(lookup: Lookup) -> Built:
-    """Figure 4: with and without COCO, and by the size of the training data, as far as known."""
+    """Figure 4: with and without COCO, and by the size of the training data, for models where it is known."""
     parts, missing = [], []
     data = ("accuracy and training data", "Samples of training data", "training_data_size", "(b)")
     for part, build in (("(a)", _with_coco), ("(b)", partial(by_count, *data))):
@@ -72,7 +72,7 @@ def _with_coco(lookup: Lookup) -> Built:
 
 
 def by_parameters(lookup: Lookup) -> Built:
-    """Figure 8: how the accuracies on single datasets spread by the number of parameters, by output."""
+    """Figure 8: the spread of accuracies on single datasets for each number of parameters, by output."""
     facts = lookup.evidence.facts
     frame = tables.long(lookup, [tables.accuracy(output) for output in tables.OUTPUT_NAMES])
     if frame.empty:
@@ -106,7 +106,7 @@ def _rounded(count: float) -> str:
 
 
 def by_count(title: str, label: str, key: str, part: str, lookup: Lookup) -> Built:
-    """Figures 4 and 9: mean accuracy against a count on record for the models, by output."""
+    """Figures 4 and 9: mean accuracy against a number on record for each model, by output."""
     facts = lookup.evidence.facts
     wide = tables.means(lookup).rename(columns=NOUNS)
     counts = {name: facts.get(name, {}).get(key) for name in wide.index}
@@ -120,7 +120,7 @@ def by_count(title: str, label: str, key: str, part: str, lookup: Lookup) -> Bui
 
 
 def gap(lookup: Lookup) -> Built:
-    """Figure 5: accuracy of both outputs by dataset and model, where both were asked."""
+    """Figure 5: accuracy of both outputs by dataset and model, if both were asked."""
     mean = tables.means(lookup)
     if mean.shape[1] < 2 or mean.dropna().empty:
         raise Absent("no model was asked for both texts and likelihoods")
@@ -141,7 +141,7 @@ def gap(lookup: Lookup) -> Built:
 
 
 def preference(lookup: Lookup) -> Built:
-    """Figure 10: shares of the places chosen on the first dataset with options."""
+    """Figure 10: how often each option's position is chosen, on the first dataset with options."""
     places = [(letter, kind) for letter in "ABCDEF" for kind in ("chosen", "correct")]
     for output in (TEXT, LETTERS):
         frame = lookup.long(
@@ -175,7 +175,7 @@ def preference(lookup: Lookup) -> Built:
 
 
 BOTH = (TEXT, LIKELIHOOD)
-# Number, what it shows, the caption of its table, the datasets, the outputs that it has a table for.
+# Number, description, caption of its table, datasets, outputs for which it has a table.
 DIMENSIONS = (
     (9, "Coarse-grained perception, generated.", "coarse-grained perception", tables.COARSE, (TEXT,)),
     (

@@ -1,6 +1,6 @@
 """ReForm-Eval's datasets by dimension, its models, and its tables.
 
-First the names, then accuracy and instability of the main evaluation by dataset with what the paper printed,
+First the names; then accuracy and instability of the main evaluation by dataset, with the published numbers;
 then the tables: by dimension, by kind of change, and the facts on record about datasets and models.
 """
 
@@ -46,7 +46,7 @@ SETS = {
     "dialogue": len(DIALOGUE),
     "description": len(CAPTIONS),
 }
-"""How many sets each dimension has."""
+"""The number of datasets in each dimension."""
 PERCEPTION = (*COARSE, *FINE, *OCR, *KIE)
 COGNITION = (*SPATIAL, *VQA, *KVQA, *CROSS, *CAPTIONS, *DIALOGUE)
 MODELS = names_in("reform", "models")
@@ -59,13 +59,13 @@ IN_DOMAIN = (
     *("coco_mci", "coco_goi", "coco_mos", "coco_counting", "refcoco", "coco_text", "vqa_v2", "ok_vqa"),
     *("a_okvqa", "a_okvqra", "a_okvqar", "vsr", "coco_itm", "coco_its", "coco_caption", "flickr30k"),
 )
-"""Datasets of COCO images, and Flickr30K, which the paper counts with them. It uses six; the text of its
-PDF names two."""
+"""Datasets of COCO images, and Flickr30K, which the paper groups with them. The paper uses six; the text of
+its PDF names two."""
 OUT_OF_DOMAIN = ("pets37", "flowers102", "textcaps", "nocaps", "wikihow", "winoground")
 BY_LABEL = {label: name for name, label in MODELS.items()}
 OUTPUT_NAMES = {TEXT: "generation", LIKELIHOOD: "likelihood"}
 TESTS = "tests"
-# The likelihood is asked of an entry of its own where its prompts are others.
+# If the likelihood needs other prompts, it is asked in a separate entry of the dataset.
 SUFFIX = "_likelihood"
 NO_SETS = "no dataset of that dimension of ReForm-Eval"
 
@@ -76,13 +76,13 @@ SEARCHED = (
     *("blip2_flan_t5_xl", "instructblip_flan_t5_xl", "instructblip_vicuna_7b", "bliva", "lynx"),
     "shikra",
 )
-"""Models from which the authors' code draws nothing: it takes the best of several beams, of Shikra of one."""
+"""Models without sampling in the authors' code: it uses beam search, with a single beam for Shikra."""
 
 
 def _datasets(lookup: Lookup, wanted: Sequence[str] | None, output: str) -> dict[str, str]:
-    """Datasets of an output by their name in the benchmark; all of them if none are named.
+    """Datasets with an output -> their names in the benchmark; all of them if `wanted` is None.
 
-    Where a dataset and its entry for the likelihood were both asked for the likelihood, the latter counts.
+    If the likelihood was asked both in a dataset's entry and in its separate entry, the separate one counts.
     """
     asked = [name for name in lookup.evidence.datasets if output in lookup.evidence.outputs(name)]
     if output == LIKELIHOOD:
@@ -92,7 +92,7 @@ def _datasets(lookup: Lookup, wanted: Sequence[str] | None, output: str) -> dict
 
 
 def long(lookup: Lookup, measures: Sequence[Measure], wanted: Sequence[str] | None = None) -> pd.DataFrame:
-    """The measures by dataset of the benchmark: of the main evaluation, of the original prompts without."""
+    """The measures by dataset of the benchmark, from the main evaluation or else the original prompts."""
     parts = [pd.DataFrame(columns=["model", "dataset", "measure"])]
     for index, measure in enumerate(measures):
         for dataset, name in _datasets(lookup, wanted, measure.output).items():
@@ -103,12 +103,12 @@ def long(lookup: Lookup, measures: Sequence[Measure], wanted: Sequence[str] | No
 
 
 def accuracy(output: str) -> Measure:
-    """Accuracy of an output."""
+    """The measure of accuracy for an output."""
     return Measure("Acc", "accuracy", output=output, better="high")
 
 
 def means(lookup: Lookup) -> pd.DataFrame:
-    """Mean accuracy over the datasets: models by name of the output, for models that have all datasets."""
+    """Mean accuracy over the datasets: a row per model that has all of them, a column per output."""
     frame = long(lookup, [accuracy(output) for output in OUTPUT_NAMES])
     if frame.empty:
         raise Absent("no model was asked for texts or likelihoods")
@@ -119,9 +119,9 @@ def means(lookup: Lookup) -> pd.DataFrame:
 
 
 def coco_ranks(lookup: Lookup) -> pd.DataFrame:
-    """model (a group of `COCO`), dataset, value: mean rank of the group's models among all that are here.
+    """model (a group of `COCO`), dataset, value: the mean rank of the group's models among all models here.
 
-    By accuracy of texts, of captions by CIDEr; of the datasets of table 22 that all models here have.
+    Texts rank by accuracy, captions by CIDEr; the datasets are those of table 22 that all models here have.
     """
     sets = (*IN_DOMAIN, *OUT_OF_DOMAIN)
     cider = Measure("CIDEr", "cider_d", output=TEXT, better="high")
@@ -140,7 +140,7 @@ def coco_ranks(lookup: Lookup) -> pd.DataFrame:
 
 
 def with_sampled(*measures: Measure) -> tuple[Measure, ...]:
-    """The measures, then those of generated texts again, from the first samples."""
+    """The measures, followed by those of generated texts once more, computed from the first samples."""
     return (*measures, *(_twin(measure) for measure in measures if measure.output == TEXT))
 
 
@@ -151,7 +151,7 @@ def _twin(measure: Measure) -> Measure:
 def printed(
     lookup: Lookup, file: str, columns: Sequence[str], dataset: str = "", **chosen: str
 ) -> dict[Key, str]:
-    """Published cells. columns: of the file, one for each measure. dataset: of a file that names none."""
+    """Published cells. columns: the file's, one for each measure. dataset: used if the file names none."""
     return {
         (index, BY_LABEL[row["model"]], dataset or row["dataset"]): row[column]
         for row in lookup.printed(file, **chosen)
@@ -160,10 +160,10 @@ def printed(
 
 
 def beside(prints: Mapping[Key, str], frame: pd.DataFrame, measures: Sequence[Measure]) -> dict[Key, str]:
-    """Published cells at the measure that is made as they were: that of samples, for models that sample.
+    """Moves published cells to the measure that was made in the same way: for models that sample, samples.
 
-    prints: by the place among the measures of greedy texts. frame: rows that are shown; where it has no
-    figure of samples, the cell stays. measures: as `with_sampled` gives them.
+    prints: by position among the measures of greedy texts. frame: the rows that are shown; if it has no
+    number from samples, the cell stays. measures: as `with_sampled` gives them.
     """
     places = {measure: index for index, measure in enumerate(measures)}
     held = set(zip(frame["measure"], frame["model"], frame["dataset"], strict=True))
@@ -175,7 +175,7 @@ def beside(prints: Mapping[Key, str], frame: pd.DataFrame, measures: Sequence[Me
 
 
 DIMENSIONS = {"generation": 8, "likelihood": 6}
-"""Of the benchmark, by output: scene text and captions have no options. Published means are over all."""
+"""The number of dimensions by output: two of them have no options. Published means are over all."""
 INSTABILITY = {
     column: Measure(label, "instability", output=output, variation=variation, scale=1, digits=3, better="low")
     for column, label, variation, output in (
@@ -185,7 +185,7 @@ INSTABILITY = {
         ("likelihood_instruction", "Likelihood, instruction", "instruction", LIKELIHOOD),
     )
 }
-"""Measures of table 23 by column of the published file, as those of table 24."""
+"""Measures of table 23 by column of the published file; those of table 24 are next."""
 RANGES = {
     f"range_{noun}": Measure(
         noun.capitalize(), "accuracy_range", output=output, variation="instruction", better="low"
@@ -204,7 +204,7 @@ def _table(
     name: str = "",
     help: Mapping[str, str] | None = None,
 ) -> Built:
-    """Models by columns. prints: see `beside`."""
+    """A table with a row for each model. prints: see `beside`."""
     heads = {column: column for column in columns}
     cells = beside(prints, frame, measures)
     layout = Layout(caption, measures, lookup.models(MODELS), heads, name, prints=cells, help=help or {})
@@ -212,7 +212,7 @@ def _table(
 
 
 def dimension(title: str, sets: Sequence[str], outputs: Sequence[str], lookup: Lookup) -> Built:
-    """Tables 9 to 18. sets: datasets of a dimension. outputs: a table each."""
+    """Tables 9 to 18. sets: the datasets of a dimension. outputs: each gets a table."""
     parts = []
     for output in outputs:
         instability = Measure("Instability", "instability", output=output, scale=1, better="low")
@@ -261,8 +261,8 @@ def dialogue(lookup: Lookup) -> Built:
 def general(lookup: Lookup) -> Built:
     """Table 1: accuracy and rank by dimension, and their means over the dimensions.
 
-    Published are dimensions whose sets are all here, and means where all dimensions are; the mean ranks only
-    where just the paper's models are ranked.
+    Published numbers are shown for dimensions whose datasets are all here, the means if all dimensions are;
+    the mean ranks need, in addition, exactly the paper's models.
     """
     frame = lookup.evidence.dimensions
     frame = frame[frame["variation"] == (TESTS if TESTS in set(frame["variation"]) else ORIGINAL)]
@@ -288,7 +288,7 @@ def general(lookup: Lookup) -> Built:
 
 
 def hit_rate(number: str, lookup: Lookup) -> Built:
-    """Tables 3, of the first dataset, and 21, of all that were asked without a sample."""
+    """Table 3 for the first dataset that was asked without a sample, and table 21 for all of these."""
     measures = (
         Measure("Without sample", "format_hit_rate", output=TEXT, variation="no_sample"),
         Measure("With sample", "format_hit_rate", output=TEXT),
@@ -329,7 +329,7 @@ def shaken_mean(lookup: Lookup) -> Built:
 
 
 def coco(lookup: Lookup) -> Built:
-    """Table 22: ranks are among the models here, of which the paper has sixteen."""
+    """Table 22: ranks are among the models here; the paper ranks sixteen."""
     frame = coco_ranks(lookup).assign(measure=0)
     heads = {name: name for name in (*IN_DOMAIN, *OUT_OF_DOMAIN) if name in set(frame["dataset"])}
     measure = Measure("Rank", "accuracy", output=TEXT, scale=1, better="low", only="clean")
@@ -340,7 +340,7 @@ def coco(lookup: Lookup) -> Built:
 
 
 def modules(lookup: Lookup) -> Built:
-    """Table 2: models that share encoder and connector together."""
+    """Table 2: models that share both encoder and connector form one row."""
     facts = lookup.evidence.facts
     wide = means(lookup)
     parts = [[facts.get(name, {}).get(key) for key in ("vision_encoder", "connector")] for name in wide.index]
@@ -355,7 +355,7 @@ def modules(lookup: Lookup) -> Built:
 
 
 def statistics(sets: Sequence[str], others: bool, lookup: Lookup) -> Built:
-    """Numbers of questions, images and options by dataset. others: with the datasets in neither table."""
+    """Numbers of questions, images and options by dataset. others: adds the datasets that no table has."""
     items = lookup.evidence.items
     body = []
     for dataset in lookup.evidence.datasets:

@@ -1,4 +1,4 @@
-"""Tu et al. 2024, Ranked from Within: which model is best, without labels."""
+"""Tu et al. 2024, Ranked from Within: finding the best model without labels."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -29,9 +29,9 @@ from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT, TEXT_TOKENS
 from vouch.tables.results import COMBINED, FEW_LABELS, MEAN
 
 FEWEST = 3
-"""Fewest models for a correlation: two are simply in the correct order or not."""
+"""The fewest models for a correlation: two models are merely in the correct order or not."""
 DATASETS = names_in("tu", "datasets")
-# ranker to the paper's method, in its order; then those that are not in the paper
+# ranker -> the paper's method, in its order; then rankers that are not in the paper
 METHODS = {
     "accuracy_on_the_line": "AoL",
     "nll_first": "NLL_F",
@@ -47,7 +47,7 @@ METHODS = {
     "sample_bert_expanded": "Sample*_BERT",
     "atc": "ATC",
 }
-# printed in the paper to the letter, which is no method of its own
+# ATC exactly as the paper prints it, which is not a separate method
 _LITERAL = "atc_literal"
 OURS = {name: each.label for name, each in RANKERS.items() if name not in (*METHODS, _LITERAL)}
 OURS |= {COMBINED: "All of these"}
@@ -57,11 +57,11 @@ NOUN = {TEXT: "of generated texts", LETTERS: "of letters", LIKELIHOOD: "of likel
 
 
 def _correlations(lookup: Lookup, output: str, rankers: Mapping[str, str]) -> pd.DataFrame:
-    """The correlations of some rankers for an output, in the columns that tables are made of."""
+    """The correlations of these rankers for an output, in the columns that `pivot` takes."""
     frame = lookup.evidence.rankings
     frame = frame[(frame["output"] == output) & (frame["models"] >= FEWEST) & frame["proxy"].isin(("", MEAN))]
     frame = frame[frame["ranker"].isin(list(rankers))]
-    # Of several temperatures the first: the paper has one.
+    # If there are several temperatures, only the first: the paper has one.
     frame = frame.sort_values("score", kind="stable").drop_duplicates(["dataset", "ranker"])
     rho = frame.assign(measure=0, value=frame["rho"], low=frame["rho_low"], high=frame["rho_high"])
     tau = frame.assign(measure=1, value=frame["tau_paper"])
@@ -72,7 +72,7 @@ def _correlations(lookup: Lookup, output: str, rankers: Mapping[str, str]) -> pd
 def _table(
     lookup: Lookup, number: str, caption: str, output: str, rows: Mapping[str, str], frame: pd.DataFrame
 ) -> Built:
-    """Methods by dataset; published figures, which are of texts, beside those of texts."""
+    """Methods by dataset; the published numbers, which are from texts, stand beside ours from texts."""
     whole = set(DATASETS) <= set(frame["dataset"])
     rankers = {label: name for name, label in rows.items()}
     printed = lookup.printed("tu_tables", table=number) if output == TEXT and _of_the_paper(lookup) else ()
@@ -88,13 +88,13 @@ def _table(
 
 
 def _of_the_paper(lookup: Lookup) -> bool:
-    """Whether all models are of the series of the paper; correlations of other models are not comparable."""
+    """Whether all models are among the paper's; correlations of other models are not comparable."""
     facts = lookup.evidence.facts
     return all("tu" in facts.get(name, {}).get("papers", ()) for name in lookup.order)
 
 
 def _capped(build: Callable[[Lookup], Built]) -> Callable[[Lookup], Built]:
-    """With a sentence on the length of the texts: NLL and entropy of last tokens and means depend on it."""
+    """Adds a sentence on the length of texts: NLL and entropy, of last tokens or as means, depend on it."""
 
     def built(lookup: Lookup) -> Built:
         extract = lookup.evidence.setup.get("extract", {})
@@ -109,7 +109,7 @@ def _capped(build: Callable[[Lookup], Built]) -> Callable[[Lookup], Built]:
 
 
 def methods(lookup: Lookup) -> Built:
-    """Table 1, one for each output; the paper's is that of generated texts."""
+    """Table 1, one for each output; the paper has the one for generated texts."""
     parts = []
     for output, noun in NOUN.items():
         frame = _correlations(lookup, output, METHODS | OURS)
@@ -144,7 +144,7 @@ def few_labels(lookup: Lookup) -> Built:
 
 
 def _performance(lookup: Lookup) -> pd.DataFrame:
-    """Performance of every model, a column for each dataset: of the first output, the clean protocol."""
+    """Every model's performance for the first output in the clean protocol, a column for each dataset."""
     evidence = lookup.evidence
     frame = evidence.ranked
     first = {name: evidence.outputs(name)[0] for name in evidence.datasets}
@@ -173,9 +173,9 @@ def pairs(lookup: Lookup) -> Built:
 
 
 def _scatter(full: pd.DataFrame, rho: pd.DataFrame, said: str) -> Built:
-    """The paper shows three pairs: here the first dataset against those most and least like it, and the next.
+    """The paper shows three pairs; here, the first dataset with the most, least and second most similar one.
 
-    full: performance of the models that have all, a column for each dataset.
+    full: performance of the models that have all datasets, a column for each dataset.
     """
     first = rho.columns[0]
     others = rho[first].drop(first).dropna().sort_values(ascending=False).index
@@ -197,7 +197,7 @@ def _scatter(full: pd.DataFrame, rho: pd.DataFrame, said: str) -> Built:
 
 
 def trends(evidence: Evidence) -> Iterator[str]:
-    """The results of compare for all pairs, a sentence for each kind of embedding and output."""
+    """A sentence for each kind of embedding and output: results of the stage `compare` for all pairs."""
     for row in evidence.trends.dropna(subset=["rho", "p"]).itertuples():
         yield (
             f"{row.of.capitalize()} and rankings by {formatting.OUTPUT_NAMES[row.output]}: Spearman's rho "
@@ -212,7 +212,7 @@ def apart(lookup: Lookup) -> Built:
     if frame.empty:
         raise Absent("needs distances between datasets, of which there are two at least")
     rho = _performance(lookup).corr("spearman", min_periods=FEWEST).stack()
-    labels = lookup.datasets(DATASETS)  # distances are also of datasets that no model answered
+    labels = lookup.datasets(DATASETS)  # there are also distances for datasets that no model answered
     frame = frame[frame["dataset"].isin(labels) & frame["other"].isin(labels)]
     ends = list(zip(frame["dataset"].map(labels), frame["other"].map(labels), strict=True))
     points = pd.DataFrame(

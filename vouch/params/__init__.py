@@ -1,1 +1,1 @@
-"""What params.yaml and models.lock may say, and the check of both that every stage starts with."""
+"""The keys that params.yaml and models.lock may have, and the check of both at the start of every stage."""

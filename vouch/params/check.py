@@ -27,7 +27,7 @@ from vouch.tables.asked import ORIGINAL, P_TRUE
 TRAINED = Path("data/trained")
 PINS = "data/models/NAME.json"
 Problems = Iterator[str]
-"""Problems of a file; each becomes a line behind the file's name."""
+"""Problems of a file; each becomes a line after the file's name."""
 
 
 def check_project() -> Project:
@@ -38,7 +38,7 @@ def check_project() -> Project:
 def check_params(values: Any, where: str) -> Project:
     """The content of a params file, validated against the plugins and models that exist.
 
-    Raises UserError with all problems of its keys, or if there are none, with all problems of what they name.
+    Raises UserError with all problems of its keys or, if there are none, of the things that they name.
     """
     values, renamed = _with_new_keys(values)
     project, problems = parsed(Project, values)
@@ -61,7 +61,7 @@ def check_params(values: Any, where: str) -> Project:
 
 
 def _with_new_keys(values: Any) -> tuple[Any, list[str]]:
-    """The content with every key that was renamed under its new name, and one problem for each of them."""
+    """The content with renamed keys under their new names, and a problem for each of these keys."""
     pairs = list(renamed_keys(values))
     values, problems = deepcopy(values) if pairs else values, []
     for old, new in pairs:
@@ -196,7 +196,7 @@ def _check_variations(names: list[str], key: str) -> Problems:
 
 def _check_models(project: Project, locked: Models) -> Problems:
     if not project.models:
-        # compare and report would have nothing to read, and DVC would only name a missing folder
+        # else compare and report would have nothing to read, and DVC would only name a missing folder
         yield "models: needs at least one; name it, and where it comes from"
     for name in sorted(project.models.keys() & project.helpers.keys()):
         yield f"{name} is under both models and helpers; name it under models alone"
@@ -209,7 +209,7 @@ def _check_models(project: Project, locked: Models) -> Problems:
             yield from _known([name], locked.models, f"{key} (entries of {MODELS})")
         if entry is not None:
             expected = entry.source.path if entry.source.kind == "folder" else str(MODELS)
-            # released answers may be of a model that models.lock knows
+            # released answers of a model that models.lock knows are fine
             if source != expected and (entry.source.kind == "folder" or _is_model(Path(source))):
                 yield f"{key}: is {source!r:.60}, but {MODELS} says {expected}; write that here"
     made = [Path(source).name for source in project.sources.values() if Path(source).parent == TRAINED]
@@ -217,7 +217,7 @@ def _check_models(project: Project, locked: Models) -> Problems:
 
 
 def _is_model(source: Path) -> bool:
-    from vouch.models.pins import is_model  # here, as it takes as long to load as all the rest
+    from vouch.models.pins import is_model  # not at the top: it takes as long to load as all the rest
 
     return is_model(source)
 

@@ -1,8 +1,8 @@
 """params.yaml and models.lock as a whole: which keys there are, what each may be, and the defaults.
 
-Each stage's own model of its parameters lies in that stage's package, so that a new key for one stage does
+Each stage's own model of its parameters is in that stage's package, so that a new key for one stage does
 not change another. DVC reads params.yaml itself: every key that dvc.yaml names must be in it, and
-`dvc exp run -S KEY=VALUE` changes only keys that are. So `vouch use` writes a profile's defaults into
+`dvc exp run -S KEY=VALUE` changes only such keys. So `vouch use` writes a profile's defaults into
 params.yaml, where people see them as well.
 """
 
@@ -31,7 +31,7 @@ NAMED = (
 )
 """Keys that dvc.yaml names and that have a default."""
 OF_ENTRY = ("loader",)
-"""The same of a dataset's entry."""
+"""The same for a dataset's entry."""
 
 
 def left_out(values: Any) -> Iterator[tuple[str, Any]]:
@@ -71,7 +71,7 @@ MODELS = Path("models.lock")
 # They become file names, two of them in one: a file name has 255 bytes at most.
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=100)]
 
-# A folder of weights, a folder or file of released answers, or models.lock for what the entry there says.
+# A folder of weights, a folder or file of released answers, or `models.lock`: the source named there.
 ModelSource = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$")]
 
 # Variations joined with `+`; they become parts of file names as well.
@@ -87,7 +87,7 @@ VARIATIONS = ("original", "option_order", "lr_i", "ls_n", "vr_b_5", "vr_l", "bla
 class ModelsNotAsked(BaseModel):
     """Models of a paper that a profile does not ask, and why.
 
-    models: how many, if more than the names. datasets: those that the paper asked them; by default all.
+    models: how many, if more than are named. datasets: those that the paper asked them; by default all.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -99,7 +99,7 @@ class ModelsNotAsked(BaseModel):
 
     @property
     def count(self) -> int:
-        """How many models."""
+        """The number of these models."""
         return self.models or len(self.names)
 
 

@@ -1,6 +1,6 @@
-"""How every script of stages/ and the Snakefile start: params.yaml and models.lock are checked first.
+"""The start of every script of stages/ and of the Snakefile: a check of params.yaml and models.lock.
 
-The check imports the configuration of every stage, a good part of the time of a small stage. It is skipped if
+The check imports the configuration of every stage, which takes long for a small stage. It is skipped if
 the same files passed it before, with the same code and versions.
 """
 
@@ -32,7 +32,7 @@ def check_once() -> None:
     from vouch.params.check import check_project
 
     check_project()
-    if _seen() == seen:  # nothing was edited meanwhile
+    if _seen() == seen:  # nothing was edited during the check
         with suppress(OSError):  # with a full disk, the check only runs again
             write_json(PASSED, sealed({"seen": seen}))
 
@@ -77,7 +77,7 @@ def _files(folder: str) -> Iterator[os.DirEntry[str]]:
 
 
 def run_stage(name: str, body: Callable[[Run], None]) -> NoReturn:
-    """Runs `body` as the stage whose command this process is, once params.yaml and models.lock are checked.
+    """Checks params.yaml and models.lock, and runs `body` as the stage whose command this process is.
 
     Exits with 0, or with one line on stderr that says what is wrong, where, and what to do.
     """
@@ -87,9 +87,9 @@ def run_stage(name: str, body: Callable[[Run], None]) -> NoReturn:
 def start_snakemake(
     config: Mapping[str, Any], main: bool, dry_run: bool
 ) -> tuple[Dag, dict[str, dict[str, Any]]]:
-    """The stages and their `resources:` by name, with every stamp set so that Snakemake plans what is stale.
+    """The stages and their `resources:` by name; every stamp is set so that Snakemake plans the stale stages.
 
-    config: of Snakemake. main: False in a job of a Snakemake that has done the same; jobs only read, with the
+    config: of Snakemake. main: False in a job, whose Snakemake has done this already; jobs only read with the
     standard library and PyYAML. Exits with one line on stderr if something is wrong, before jobs wait in a
     queue only to be refused.
     """

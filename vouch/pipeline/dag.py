@@ -1,6 +1,6 @@
-"""The DAG of a checkout, read in one way for Snakemake and for every stage: who makes and reads what.
+"""The DAG of a checkout: which stage makes and reads which files, for Snakemake and for the stages alike.
 
-dvc.yaml is expanded into plain stages, with nothing left to fill in. This understands only the part of its
+dvc.yaml is expanded into plain stages in which nothing is left to fill in. This reads only the part of its
 language that this project uses: `foreach` over lists of names and over mappings, `matrix` over lists and over
 the keys of mappings, `${...}` with `item`, `key` and params.yaml. The tests compare the result with DVC's own
 index of stages. Standard library and PyYAML only, because cluster jobs read the Snakefile again.
@@ -29,9 +29,9 @@ _REFERENCE = re.compile(r"\$\{\s*([^}\s]+)\s*\}")
 class Stage:
     """One stage as DVC sees it. params: file -> dotted key -> value.
 
-    reports: out -> what Snakemake's reports show of it (`meta.report` of the out). reads: dep or parameter ->
-    the parts of it that the stage reads, if not the whole. without: parameter -> the deps that the stage
-    still reads if it is empty. resources: what it needs on a cluster (resources.py).
+    reports: output -> how Snakemake's reports show it (`meta.report` of the output). reads: dep or parameter
+    -> the parts that the stage reads, if it does not read the whole. without: parameter -> the deps that the
+    stage still reads if that parameter is empty. resources: needed on a cluster (resources.py).
     """
 
     name: str
@@ -46,7 +46,7 @@ class Stage:
 
     @property
     def read_params(self) -> dict[str, dict[str, Any]]:
-        """The parameters; of some, only the keys that the stage reads."""
+        """The parameters; those that the stage reads only in part have only these keys."""
         return {
             file: {key: _part(value, self.reads.get(key)) for key, value in values.items()}
             for file, values in self.params.items()
@@ -56,7 +56,7 @@ class Stage:
     def slug(self) -> str:
         """The name as a file name and rule name: `extract@a-b` -> `extract-a-b`.
 
-        No two stages share one: the names that stages are made of hold `_` but never `-` or `@`.
+        No two stages have the same slug: the names in a stage's name may hold `_`, but never `-` or `@`.
         """
         return self.name.replace("@", "-")
 
@@ -67,7 +67,7 @@ def _part(value: Any, keys: Sequence[str] | None) -> Any:
 
 
 def _instances(group: str, spec: Mapping[str, Any], params: Mapping[str, Any]) -> Iterator[Any]:
-    """(name, body, loop variables) for each stage that one entry of dvc.yaml stands for."""
+    """(name, body, loop variables) for each stage that one entry of dvc.yaml declares."""
     where = f"{DEFINITION}: {group}"
     if "foreach" in spec:
         data = _resolve(spec["foreach"], params, where)
@@ -163,9 +163,9 @@ def _paths(entries: Sequence[Any] | None, context: Mapping[str, Any], where: str
 
 
 CODE = ("stages/", "vouch/")  # deps that are code
-ITEM_PAGES = "reports/items"  # holds a folder of each dataset
+ITEM_PAGES = "reports/items"  # has a folder for each dataset
 
-# What .dvcignore, and DVC by itself, leave out of folders inside the repository; the tests compare the two.
+# Names that .dvcignore, or DVC itself, leaves out of folders in the repository; the tests compare the two.
 IGNORED = (
     "__pycache__",
     "*.pyc",
@@ -206,7 +206,7 @@ class Dag:
         return self.stages[name]
 
     def by_command(self, cmd: str) -> Stage:
-        """The stage that a command line runs. Raises UserError where no stage of this profile has it."""
+        """The stage with this command line. Raises UserError if no stage of this profile has it."""
         for stage in self.stages.values():
             if stage.cmd == cmd:
                 return stage
@@ -217,7 +217,7 @@ class Dag:
         )
 
     def expand_dep(self, dep: str) -> list[str]:
-        """The files behind one dep: itself, the outputs made below it, or a source folder's files."""
+        """The files of one dep: the dep itself, the outputs below it, or the files of a source folder."""
         if dep in self.maker:
             return [dep]
         if dep in self._below:
@@ -225,7 +225,7 @@ class Dag:
         return source_files(dep) if Path(dep).is_dir() else [dep]
 
     def inputs(self, stage: Stage) -> list[str]:
-        """Every file a stage reads, folders expanded."""
+        """Every file that a stage reads; folders are replaced by their files."""
         return [path for dep in stage.deps for path in self.expand_dep(dep)]
 
     def sources(self, stage: Stage) -> list[str]:
@@ -234,10 +234,10 @@ class Dag:
         return [dep for dep in stage.deps if dep not in made and not dep.startswith(CODE)]
 
     def watched(self, stage: Stage) -> list[str]:
-        """What Snakemake is told that a stage reads: what orders the stages, the stamps say the rest.
+        """The inputs that Snakemake is told of: those that decide the order of the stages.
 
-        Neither code nor sources, whose times say nothing, and for a folder that other stages fill one output
-        of each: Snakemake takes its time over every input, and 489 stages read 80,000 files.
+        The stamps cover the others: code and sources, whose times mean nothing. Of a folder that other stages
+        fill, one output of each is enough. Snakemake is slow over inputs, and 489 stages read 80,000 files.
         """
         paths: list[str] = []
         for dep in stage.deps:
@@ -252,7 +252,7 @@ class Dag:
         return [dep for dep in stage.deps if dep not in self.maker and dep in self._below]
 
     def groups(self) -> dict[str, list[str]]:
-        """The outputs of all stages of one entry of dvc.yaml, of each entry that stands for several."""
+        """By entry of dvc.yaml, the outputs of all its stages; only entries that are loops."""
         groups: dict[str, list[str]] = {}
         for stage in self.stages.values():
             if "@" in stage.name:
@@ -260,8 +260,8 @@ class Dag:
         return groups
 
     def strays(self) -> list[str]:
-        """Files that no stage of this profile makes, in folders that some stage reads as a whole, and among
-        the pages of items: whoever publishes the report would publish them."""
+        """Files that no stage of this profile makes, in folders that some stage reads as a whole, or among
+        the pages of items, where they would be published with the report."""
         folders = {folder for stage in self.stages.values() for folder in self.fan_ins(stage)}
         folders |= {ITEM_PAGES} & self._below.keys()
         found = (
@@ -270,7 +270,7 @@ class Dag:
             for path in source_files(folder)
             if not any(path == out or path.startswith(out + "/") for out in self._below[folder])
         )
-        return list(dict.fromkeys(found))  # of these folders some lie in others
+        return list(dict.fromkeys(found))  # some of these folders lie inside others
 
     def upstream(self, stage: Stage) -> list[str]:
         """Names of the stages whose outputs a stage reads."""
@@ -280,7 +280,7 @@ class Dag:
         return sorted({self.maker[path] for path in made})
 
     def downstream(self, names: Collection[str]) -> list[str]:
-        """Names of the stages that read what these make, at first or second hand; not these themselves."""
+        """Names of the stages that read what these make, directly or through other stages; without these."""
         reached: dict[str, None] = {}
         for stage in self.ordered():
             before = self.upstream(stage)
@@ -289,7 +289,7 @@ class Dag:
         return list(reached)
 
     def ordered(self) -> list[Stage]:
-        """Stages so that each comes after what it reads. Raises UserError on a cycle."""
+        """All stages, each after the stages whose outputs it reads. Raises UserError on a cycle."""
         done: dict[str, None] = {}
         chain: dict[str, None] = {}
 
@@ -315,17 +315,17 @@ def _is_inside(path: str | Path) -> bool:
 
 
 def left_out(path: str | Path) -> str | None:
-    """The part of a path for which .dvcignore leaves the file out, so that no digest sees it; or None."""
+    """The part of a path because of which .dvcignore hides the file from all digests, or None."""
     if not any(map(_IGNORED.fullmatch, Path(path).parts)) or not _is_inside(path):
         return None
     return next(filter(_IGNORED.fullmatch, Path(os.path.relpath(path)).parts), None)
 
 
 def source_files(folder: str) -> list[str]:
-    """Sorted files below a folder, without what .dvcignore leaves out inside the repository.
+    """Sorted files below a folder, without those that .dvcignore leaves out inside the repository.
 
-    Raises UserError for a pipe, socket or device among them, and for what makes DVC leave out or refuse a
-    folder: a .dvcignore in it, or a DVC repository below it.
+    Raises UserError for a pipe, socket or device, and for a folder that DVC would leave out or refuse: one
+    with a .dvcignore in it, or with a DVC repository below it.
     """
     path = Path(folder)
     if left_out(path):
@@ -335,7 +335,7 @@ def source_files(folder: str) -> list[str]:
 
 
 def _files_below(start: str, inside: bool) -> Iterator[str]:
-    """start: nothing, or a folder and a slash. Links to folders are not followed. Raises UserError."""
+    """start: empty, or a folder with a slash at its end. Links to folders are skipped. Raises UserError."""
     with (
         suppress(FileNotFoundError, NotADirectoryError, PermissionError),
         os.scandir(start or ".") as entries,
@@ -356,7 +356,7 @@ def _files_below(start: str, inside: bool) -> Iterator[str]:
                 yield from _files_below(name + os.sep, inside)
             elif entry.is_file(follow_symlinks=False) or (entry.is_symlink() and os.path.isfile(name)):
                 yield name
-            else:  # but for links to folders, and to nothing
+            else:  # a special file, or a link to a folder or to nothing
                 check_plain(name)
 
 

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 MEMORY = Path(".vouch/digests.json")
 _CHUNK = 1 << 20
-_LONG = 1 << 32  # bytes that take seconds, or minutes
+_LONG = 1 << 32  # bytes; reading more takes seconds or minutes
 _PART = 32  # files of a folder that a thread hashes in one go
-_stopped = Event()  # what threads read is not wanted any more
+_stopped = Event()  # set when the threads' results are no longer needed
 
 
 class Digests:
     """MD5 of files, and of folders by DVC's rule: the MD5 of a JSON list of (md5, relpath).
 
-    MD5 because dvc.lock holds it: it names contents here and protects against nothing. The time of the
+    MD5, because dvc.lock has it: here it identifies contents and is no protection. The time of the
     last change of status counts as well, because `cp -p` and the like set the modification time.
     """
 
@@ -44,9 +44,9 @@ class Digests:
             pass
 
     def of(self, path: str, anew: bool = False) -> str | None:
-        """The digest of a file or folder, None where there is nothing.
+        """The digest of a file or folder, or None if there is none.
 
-        anew: read every byte, whatever is remembered: disks change bytes without a new time.
+        anew: read every byte and ignore what is remembered, as a disk may change bytes but no time.
         """
         if anew:
             for file in source_files(path) if os.path.isdir(path) else [path]:
@@ -57,11 +57,11 @@ class Digests:
         return self._file(path) if os.path.isfile(path) else None
 
     def known(self) -> dict[str, str]:
-        """Path -> digest of what is remembered."""
+        """Path -> digest, for all files that are remembered."""
         return {path: digest for path, (*_, digest) in self._known.items()}
 
     def _looked_up(self, path: str, seen: tuple[int, int, int]) -> str | None:
-        """A digest without reading: of bytes that this process saw, else the remembered one."""
+        """The digest without reading the file: from when this process read or wrote it, or as remembered."""
         found = streamed_digest(path)
         if found:
             return self._keep(path, seen, found)
@@ -82,15 +82,15 @@ class Digests:
         return [self._file(path) for path in paths]
 
     def _folder(self, path: str) -> str:
-        start = len(str(Path(path, "_"))) - 1  # of names below the folder, also below "."
+        start = len(str(Path(path, "_"))) - 1  # where names below the folder begin, also for "."
         files = sorted((file[start:], file) for file in source_files(path))
         digests = {file: self._looked_up(file, _seen(file)) for _, file in files}
         unknown = [file for file, digest in digests.items() if digest is None]
-        if unknown:  # a thread costs more than looking something up
+        if unknown:  # a thread would cost more than the lookups
             from concurrent.futures import ThreadPoolExecutor
 
             parts = [unknown[start : start + _PART] for start in range(0, len(unknown), _PART)]
-            # whoever hashes lets others run meanwhile; more threads only wait for each other
+            # a thread that hashes lets others run meanwhile; more of them would only wait for each other
             with ThreadPoolExecutor((os.cpu_count() or 1) + 1) as pool, _stopping(pool):
                 for part, found in zip(parts, pool.map(self._files, parts), strict=True):
                     digests.update(zip(part, found, strict=True))
@@ -99,10 +99,10 @@ class Digests:
         return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() + ".dir"
 
     def save(self) -> None:
-        """Keeps what was computed for the next process; the last writer wins, nothing depends on it."""
+        """Stores new digests for the next process. The last writer wins; no result depends on it."""
         if not self._changed:
             return
-        # a disk that is full, or a machine beside this one that was faster, only costs hashing again
+        # if the disk is full, or another machine was faster, the only cost is hashing again
         with suppress(OSError), replacing(self._path) as temporary:
             temporary.write_text(json.dumps(sealed({"files": self._known})), encoding="utf-8")
         self._changed = False
@@ -110,7 +110,7 @@ class Digests:
 
 @contextmanager
 def _stopping(pool: "ThreadPoolExecutor") -> Iterator[None]:
-    """Ends the threads of a pool if the block is left early: they would read terabytes to the end."""
+    """Ends the threads of a pool if the block is left early; they would go on to read terabytes."""
     try:
         yield
     except BaseException:
@@ -121,9 +121,9 @@ def _stopping(pool: "ThreadPoolExecutor") -> Iterator[None]:
 
 
 def fingerprint(path: str) -> str:
-    """What an edit changes about a file or folder, found without reading it: names, sizes and times.
+    """A digest of names, sizes and times, which an edit of a file or folder changes; no content is read.
 
-    Raises UserError where a file may not be read: better now than after hours.
+    Raises UserError if a file may not be read: better now than after hours.
     """
     digest = hashlib.md5(usedforsecurity=False)
     files = source_files(path) if os.path.isdir(path) else [path]
@@ -137,7 +137,7 @@ def fingerprint(path: str) -> str:
 def _md5(path: str, size: int) -> str:
     digest = hashlib.md5(usedforsecurity=False)
     with open(path, "rb", buffering=0) as handle:
-        chunks = iter(lambda: handle.read(min(_CHUNK, size + 1)), b"")  # a small file at once, and its end
+        chunks = iter(lambda: handle.read(min(_CHUNK, size + 1)), b"")  # a small file takes two reads
         for chunk in progress(chunks, size // _CHUNK, f"reading {path}, MB") if size > _LONG else chunks:
             if _stopped.is_set():
                 raise UserError(f"{path}: not read to its end; run the same command again")
@@ -152,7 +152,7 @@ def _seen(path: str) -> tuple[int, int, int]:
 
 
 class Moment:
-    """Digests of one moment: what many stages read is looked up only once."""
+    """Digests of one moment: a path that many stages read is looked up only once."""
 
     def __init__(self, digests: Digests) -> None:
         self.of = functools.cache(digests.of)

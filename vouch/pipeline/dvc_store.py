@@ -19,7 +19,7 @@ _NAME = re.compile(r"[0-9a-f]{32}(\.dir)?")  # temporary files of transfers lie 
 
 
 class Store:
-    """Objects by digest; a name with .dir is the list of a folder. place: for a person."""
+    """Objects by digest; a name with .dir is a folder's list of files. place: its name in messages."""
 
     def __init__(self, odb: Any, place: str) -> None:
         self._odb, self.place = odb, place
@@ -29,23 +29,23 @@ class Store:
         return sorted(name for name in self._odb.all() if _NAME.fullmatch(name))
 
     def path(self, name: str) -> str:
-        """Where an object lies, as the store's own file system writes it."""
+        """The path of an object in the store's own file system."""
         return str(self._odb.oid_to_path(name))
 
     def is_whole(self, name: str) -> bool:
-        """Whether an object is what its name says."""
+        """Whether an object's content has the digest that is its name."""
         digest = hashlib.md5(usedforsecurity=False)
         with self._odb.fs.open(self.path(name), "rb") as handle:
-            while chunk := handle.read(_CHUNK):  # hashlib.file_digest takes no file of SSH
+            while chunk := handle.read(_CHUNK):  # hashlib.file_digest cannot read a file over SSH
                 digest.update(chunk)
         return digest.hexdigest() == name[:32]
 
     def naming(self, damaged: set[str], whole: list[str]) -> list[str]:
-        """Lists of folders that name a damaged object; while they are there, DVC asks for no file."""
+        """Folder lists that name a damaged object; while such a list exists, DVC does not check its files."""
         return [name for name in whole if name.endswith(".dir") and damaged & self._listed(name).keys()]
 
     def lacking(self, name: str) -> list[str]:
-        """Files of a folder whose objects are not here; none where its list is not here either."""
+        """Files of a folder whose objects are missing here; empty if the folder's list is missing too."""
         there = set(self.names())
         listed = self._listed(name) if name in there else {}
         return sorted(path for digest, path in listed.items() if digest not in there)
@@ -61,9 +61,9 @@ class Store:
 
 
 def held(digests: Iterable[str]) -> set[str]:
-    """The digests, of files or of folders with all their files, whose objects are in DVC's cache.
+    """Those of the digests whose objects are in DVC's cache; a folder needs all its files there.
 
-    Only lists of folders are read; of DVC its settings alone are loaded. Raises UserError, OSError.
+    Only folder lists are read, and only DVC's settings are loaded. Raises UserError, OSError.
     """
     from dvc.config import Config, ConfigError
 
@@ -97,7 +97,7 @@ def cache() -> Iterator[Store]:
 
 @contextmanager
 def remote(name: str | None) -> Iterator[Store]:
-    """A remote, or the default one. Raises UserError where it is unknown or does not answer."""
+    """A remote, or the default one. Raises UserError if it is unknown or does not answer."""
     with repository() as repo:
         odb = repo.cloud.get_remote_odb(name, "verify", hash_name="md5")
         yield Store(odb, f"the remote {name}" if name else "the default remote")
@@ -113,7 +113,7 @@ def addresses() -> dict[str, str]:
 
 @contextmanager
 def repository() -> Iterator[Any]:
-    """DVC's own view of this checkout. Raises UserError for what DVC refuses in the block."""
+    """This checkout as DVC opens it. Raises UserError if DVC refuses something in the block."""
     check_lock()
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
@@ -123,25 +123,25 @@ def repository() -> Iterator[Any]:
             yield repo
     except (DvcException, OSError) as error:
         if isinstance(error, OSError) and error.filename:
-            raise  # of a file here: that is told, and no remote is to blame
+            raise  # about a file here: no remote is to blame
         what = "correct it, `dvc remote list` names the remotes there are"
         if "not a git repository" in str(error):
-            what = "take a clone, or `git init` here"  # what an archive of the repository lacks
+            what = "take a clone, or `git init` here"  # an archive of the repository has no .git
         raise UserError(f"dvc: {error}; {what}") from None
 
 
 def remember(entries: Iterable[dict[str, Any]]) -> None:
-    """Writes DVC a record of a run for each entry of dvc.lock that has none. Raises UserError.
+    """Gives DVC a record of a run for each entry of dvc.lock that has none. Raises UserError.
 
-    DVC finds results of other parameters in its cache by these records. It writes one when a stage runs, but
-    none when results are pulled: only dvc.lock knows these, and forgets them with the next profile, so they
-    would be computed again although the cache holds them.
+    By these records DVC finds results of other parameters in its cache. It writes one when a stage runs, but
+    none when results are pulled. These are named only in dvc.lock, until the next profile replaces it; they
+    would then be computed again although the cache has them.
     """
     from dvc.stage.cache import _get_cache_hash
 
     with repository() as repo:
         for entry in entries:
-            key = _get_cache_hash(deepcopy(entry), key=True)  # which puts names in the place of its outputs
+            key = _get_cache_hash(deepcopy(entry), key=True)  # replaces the outputs of its argument by names
             path = Path(repo.stage_cache._get_cache_path(key, _get_cache_hash(entry)))
             if not path.exists():
                 write_text(path, dumped(entry))

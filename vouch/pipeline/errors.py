@@ -1,12 +1,12 @@
-"""The one kind of error a person is meant to read, without secrets; and errors of others in one line.
+"""The one kind of error that is meant for people, without secrets; and errors of libraries in one line.
 
-Changed names, old to new, are here as well. Whoever renames a key of params.yaml, a command, or
-another name that people write (a column of a file of decisions, the code of a variation) adds a line. Then
+Tables of changed names, old to new, are here as well. If you rename a key of params.yaml, a command, or
+another name that people write (a column of a file of decisions, the code of a variation), add a line. Then
 
 - a params.yaml with the old key is refused in one line that gives the new one (vouch/params/check.py),
 - `vouch use` and `vouch plan` read profiles with old keys and write new ones (vouch/cli/use.py),
 - an old command is answered with the new one (vouch/cli/main.py),
-- every message about an unknown name says what it is called now (`did_you_mean`).
+- every message about an unknown name gives the new one (`did_you_mean`).
 """
 
 import errno
@@ -38,11 +38,11 @@ NAMES: dict[str, str] = {
 """All other names that people write: columns, variations, scores, options of commands."""
 
 
-_LISTED = 20  # names that are valid
+_LISTED = 20  # valid names that a message lists
 MOST = 20  # problems of a file that are listed
-LONGEST = 2000  # characters of an error: names of others may be as long as their files
-_END = 400  # of them, for what to do about it
-_NO_THREAD = (  # as Python, Arrow and Rust say it: errors of many kinds, and of data that are whole
+LONGEST = 2000  # characters of an error, which may quote names of any length
+_END = 400  # of these characters, kept for the end, which says what to do
+_NO_THREAD = (  # words of Python, Arrow and Rust, in errors of many kinds, some about intact data
     "can't start new thread",
     "Failed to launch worker thread",
     "thread pool has not been initialized",
@@ -50,8 +50,8 @@ _NO_THREAD = (  # as Python, Arrow and Rust say it: errors of many kinds, and of
 NO_THREAD = (
     "no further thread may be started; end other programs, or allow more (`ulimit -u`, a container's pids)"
 )
-SHORTEST = 8  # characters; a shorter value (EMPTY, none) is a placeholder, and may be a word
-_NAME = re.compile(  # also in one word with what it is of (PGPASSWORD); PWD alone is the folder
+SHORTEST = 8  # characters; a shorter value (EMPTY, none) is a placeholder or an ordinary word
+_NAME = re.compile(  # also joined to another word (PGPASSWORD); PWD by itself is the folder
     r"(?:^|_)(?:KEY|PASS|SSHPASS|[A-Z0-9]*(?:APIKEY|TOKEN|SECRET|PASSWORD|PASSWD))(?:_|$)|\w_(?:PWD|PAT)$",
     re.IGNORECASE,
 )
@@ -65,9 +65,9 @@ _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 class UserError(Exception):
     """One line that says what is wrong, where (file, row, key) and what to do about it.
 
-    Stages and the command line print it as it stands, without a traceback, and exit with 1. Names and
-    values of others may be quoted in it: control characters and secrets do not reach the terminal, and of a
-    very long line the middle is left out. problems: where a file has several, each on a line below.
+    Stages and the command line print it as it is, without a traceback, and exit with 1. It may quote names
+    and values from outside: control characters and secrets do not reach the terminal, and the middle of a
+    very long line is left out. problems: if a file has several, each on a line below.
     """
 
     def __init__(self, message: str, problems: Sequence[str] = ()) -> None:
@@ -83,7 +83,7 @@ def _line(message: str) -> str:
 
 
 def refusal(where: str, problems: Sequence[str]) -> UserError:
-    """The message about a file's problems: one in its line, several as a list."""
+    """The error about a file's problems: a single one in the same line, several as a list."""
     if len(problems) == 1:
         return UserError(f"{where}: {problems[0]}")
     more = [f"and {len(problems) - MOST} more"] if len(problems) > MOST else []
@@ -91,7 +91,7 @@ def refusal(where: str, problems: Sequence[str]) -> UserError:
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
-    """`did you mean a? valid: a, b, c` for an unknown name; of many the first. An empty list says `none`."""
+    """`did you mean a? valid: a, b, c` for an unknown name; a long list is cut, an empty one says `none`."""
     listed = sorted(known)
     more = f" and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
     return f"{meant(name, known)}valid: {', '.join(listed[:_LISTED]) or 'none'}{more}"
@@ -104,7 +104,7 @@ def check_name(kind: str, name: str, known: Collection[str], where: object = "pa
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """`it is now a; ` for a name that was changed, `did you mean a? ` for one that is close, else nothing."""
+    """`it is now a; ` for a name that was changed, `did you mean a? ` for a similar one, otherwise empty."""
     import difflib
 
     known = list(known)
@@ -115,13 +115,13 @@ def meant(name: str, known: Iterable[str]) -> str:
 
 
 def without_threads(error: BaseException) -> bool:
-    """Whether an error comes from a limit on threads and processes, whatever it says about files."""
+    """Whether an error comes from a limit on threads and processes, even if it blames a file."""
     return any(said in str(error) for said in _NO_THREAD)
 
 
 def refused_by_system(error: OSError) -> str:
-    """What the system said, with the file if it is known; for a full disk, what to do about it."""
-    name = error.filename2 or error.filename  # of a rename the first is a temporary name of ours
+    """The system's message, with the file if it is known; for a full disk, also what to do about it."""
+    name = error.filename2 or error.filename  # in a rename, the first is a temporary name of ours
     where = f"{name}: " if name else ""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"{where}no space left on the disk, or of your quota; make room, then run it again"
@@ -129,10 +129,10 @@ def refused_by_system(error: OSError) -> str:
 
 
 def raised_for_us(error: BaseException) -> bool:
-    """Whether an exception is an error, not a person or a system that ends the process.
+    """Whether an exception is an error, and not a person or the system ending the process.
 
-    Rust code that panics, as tokenizers do over a regular expression without end, is an error of a model's
-    file, though Python counts it among the others.
+    A panic in Rust code, as in tokenizers over a regular expression without end, is an error in a model's
+    file, although its class is not an Exception.
     """
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
@@ -143,7 +143,7 @@ def reason(error: BaseException) -> str:
 
 
 def hidden(text: str, environment: Mapping[str, str] = os.environ) -> str:
-    """A text without the values of variables that are named as secrets, and without those of addresses.
+    """A text without secrets: values of variables whose names mark them as such, and those in addresses.
 
     `https://user:password@host/?token=x` becomes `https://[hidden]@host/?token=[hidden]`.
     """
@@ -153,7 +153,7 @@ def hidden(text: str, environment: Mapping[str, str] = os.environ) -> str:
     return _QUERY.sub(r"\1[hidden]", _USER.sub("[hidden]", text))
 
 
-# What libraries below torch say in a plain RuntimeError.
+# Messages of libraries below torch, which come as a plain RuntimeError.
 _ALLOCATION_FAILED = (
     "DefaultCPUAllocator",
     "can't allocate memory",
@@ -164,7 +164,7 @@ _ALLOCATION_FAILED = (
 
 def out_of_memory(error: BaseException) -> bool:
     """Whether an error means that memory ran out."""
-    torch: Any = sys.modules.get("torch")  # without it no error is torch's, and no stage loads it to ask
+    torch: Any = sys.modules.get("torch")  # not loaded just to ask: an error of torch means it is loaded
     if isinstance(error, MemoryError) or (torch and isinstance(error, torch.OutOfMemoryError)):
         return True
     return isinstance(error, RuntimeError) and any(text in str(error) for text in _ALLOCATION_FAILED)
@@ -189,9 +189,9 @@ def _paths(values: Any, pattern: list[str], path: tuple[str, ...]) -> Iterator[t
 
 
 def rename_key(document: Any, old: str, new: str) -> bool:
-    """Gives a value its new key, in place. If the new key is there already, removes the old one: False.
+    """Renames a key, in place. If the new key exists already, removes the old one and returns False.
 
-    document: nested dicts, or what ruamel.yaml read, whose comments and order of keys stay.
+    document: nested dicts, or a document of ruamel.yaml, whose comments and order of keys stay.
     """
     *parents, last = old.split(".")
     *new_parents, new_last = new.split(".")

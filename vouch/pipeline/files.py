@@ -1,11 +1,11 @@
-"""Writing so that nothing half-written ever looks whole: temporary name, fsync, rename; and sealed JSON.
+"""Writes files so that a half-written one never looks whole (temporary name, fsync, rename); sealed JSON.
 
 Files that no other record covers (receipts, the memory of digests, modes) are sealed: a digest of the values
 is stored with them. A file whose seal does not fit counts as missing.
 
-Large outputs are hashed by a thread while they are written: it reads what there is of a file that only grows,
-and flushes it to the disk. Images of a source are hashed by their reader. A digest holds as long as the file
-has the inode, size and times that it had then.
+Large outputs are hashed by a thread while they are written: it reads a file as far as it has grown,
+and flushes it to the disk. Images of a source are hashed when they are read. A digest holds as long as the
+file keeps the inode, size and times that it had then.
 """
 
 import filecmp
@@ -28,21 +28,21 @@ from vouch.pipeline.errors import UserError
 
 PART = re.compile(r"\..+\.part")  # names of temporary files; nothing counts them as outputs
 HOST = f"{zlib.crc32(socket.gethostname().encode()):08x}"  # this machine, among those that share a folder
-UNUSED = Path(".vouch/unused")  # what no stage makes any more, in numbered folders: a path may come again
+UNUSED = Path(".vouch/unused")  # files that no stage makes now; numbered folders, as paths recur
 _SEAL = "seal"
 
 
 def temporary_name(name: str) -> str:
-    """This process's name for a file or folder until it is whole; no other process on any machine uses it."""
+    """The name of a file or folder until it is complete; no other process on any machine uses that name."""
     return f".{name}.{HOST}.{os.getpid()}.part"
 
 
 def check_plain(path: str | Path) -> None:
-    """Raises UserError for a pipe, a socket or a device, even at the end of a link: opening one may block for
-    ever, as it does DVC."""
+    """Raises UserError for a pipe, socket or device, or a link to one: opening it may block for ever,
+    and DVC does open it."""
     try:
         mode = os.stat(path).st_mode
-    except OSError:  # nothing is there, or it may not be seen: who reads it says so
+    except OSError:  # it is missing, or may not be seen: its reader reports that
         return
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         kind = "named pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
@@ -73,7 +73,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
-    """Like `replacing`, for a folder: an empty temporary folder that takes the place of `path`."""
+    """Like `replacing`, for a folder: yields an empty temporary folder, which then replaces `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(temporary_name(path.name))
     shutil.rmtree(temporary, ignore_errors=True)
@@ -92,8 +92,8 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 
 
 def set_aside(paths: Iterable[str]) -> list[str]:
-    """Moves files to UNUSED, each to its own path below the first folder that has none there; returns those
-    that were moved. One that is gone has been moved by another process, which does the same."""
+    """Moves files to UNUSED, each to its own path below the first numbered folder that has it free; returns
+    those that were moved. A file that is gone was moved by another process that does the same."""
     moved = []
     for path in paths:
         for number in itertools.count(1):
@@ -110,7 +110,7 @@ def set_aside(paths: Iterable[str]) -> list[str]:
 
 
 def canonical_json(value: Any) -> str:
-    """JSON with one spelling for one value: sorted keys, no NaN, UTF-8 text, final newline."""
+    """JSON that spells each value in only one way: sorted keys, no NaN, UTF-8 text, final newline."""
     return json.dumps(value, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -138,7 +138,7 @@ def sealed(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unsealed(path: Path) -> dict[str, Any] | None:
-    """The values in a file; None where it is missing, or not as it was written."""
+    """The values in a file; None if it is missing, or changed since it was written."""
     try:
         values = json.loads(path.read_bytes())
         return values if values.pop(_SEAL) == _digest(values) else None
@@ -147,7 +147,7 @@ def unsealed(path: Path) -> dict[str, Any] | None:
 
 
 def _digest(values: Mapping[str, Any]) -> str:
-    """Of values as JSON gives them back."""
+    """The digest of values, as JSON gives them back."""
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
@@ -177,20 +177,20 @@ _read: set[tuple[str, str]] = set()
 
 
 def streamed_digest(path: str) -> str | None:
-    """The MD5 of a file that this process has written or read; None where it did not, or it changed since."""
+    """MD5 of a file that this process wrote or read; None if it did not, or if the file changed since."""
     state, digest = _found.get(path, ((), ""))
     return digest if state and state == _state(os.stat(path))[: len(state)] else None
 
 
 def forget(path: str) -> None:
-    """Drops the digest of what was streamed: from now on only the bytes on the disk count."""
+    """Drops a file's streamed digest: from now on only the bytes on the disk count."""
     _found.pop(path, None)
 
 
 def read_file(path: str, size: int) -> bytes:
     """All bytes of a file, hashed on the way. Raises OSError.
 
-    size: how many they are, so that one call reads them; if it is wrong, it only takes more calls.
+    size: the number of bytes, which one call then reads; if it is wrong, reading only takes more calls.
     """
     with open(path, "rb", buffering=0) as file:
         before = _state(os.fstat(file.fileno()))
@@ -205,13 +205,13 @@ def read_file(path: str, size: int) -> bytes:
 
 
 def read_otherwise(digests: Mapping[str, str]) -> list[str]:
-    """Files from which this process has read bytes other than those that `digests` gives by path."""
+    """Files that had another digest, when this process read them, than the one that `digests` gives."""
     return sorted({path for path, digest in _read if digests.get(path, digest) != digest})
 
 
 @contextmanager
 def followed(temporary: Path, path: Path) -> Iterator[None]:
-    """Follows what the block writes into `temporary`, which becomes `path` when the block succeeds."""
+    """Hashes what the block writes into `temporary`, which becomes `path` when the block succeeds."""
     forget(str(path))
     handle = os.open(temporary, os.O_RDONLY | os.O_CREAT, 0o666)
     found: list[_Known] = []
@@ -229,14 +229,14 @@ def followed(temporary: Path, path: Path) -> Iterator[None]:
 
 def _follow(handle: int, written: Event, found: list[_Known]) -> None:
     digest, chunk = hashlib.md5(usedforsecurity=False), bytearray(_CHUNK)
-    with suppress(OSError):  # the file is then read again when all of it is there
+    with suppress(OSError):  # then the file is read again once it is complete
         whole = False
         while not whole:
             whole = written.wait(_PAUSE)
-            while count := os.readv(handle, [chunk]):  # new memory for each would cost as much as reading
+            while count := os.readv(handle, [chunk]):  # new memory for every read would take as long
                 digest.update(memoryview(chunk)[:count])
             os.fsync(handle)
-        *state, _ = _state(os.fstat(handle))  # its new name changes its status
+        *state, _ = _state(os.fstat(handle))  # without the time that renaming the file will change
         found.append((tuple(state), digest.hexdigest()))
 
 
@@ -258,7 +258,7 @@ class ResultCache:
         self._used: set[str] = set()
 
     def get(self, name: str) -> bytes | None:
-        """What was kept under a name, None where there is nothing whole."""
+        """The bytes kept under a name, or None if they are missing or damaged."""
         self._used.add(name)
         try:
             whole = (self._root / name).read_bytes()
@@ -271,13 +271,13 @@ class ResultCache:
         """Keeps bytes under a name."""
         self._used.add(name)
         self._root.mkdir(parents=True, exist_ok=True)
-        # not synced: a file that a crash cuts short is found out by its digest
+        # not synced: if a crash cuts the file short, its digest reveals it
         temporary = self._root / temporary_name(name)
         temporary.write_bytes(hashlib.sha256(data).digest() + data)
         os.replace(temporary, self._root / name)
 
     def forget_others(self) -> None:
-        """Removes all that was neither asked for nor kept, so that the folder holds only one run."""
+        """Removes whatever this run neither asked for nor kept: the folder then holds only one run."""
         for path in self._root.glob("*"):
             if path.name not in self._used:
                 path.unlink(missing_ok=True)

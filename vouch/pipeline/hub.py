@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from vouch.pipeline.errors import UserError
 
-BRANCH = "main"  # what a revision that is not known yet stands for
+BRANCH = "main"  # used while no revision is known
 REPOSITORY = r"\w[\w.-]*"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -14,7 +14,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 def commit(value: object) -> object:
     """A commit, or null while it is not known. Raises ValueError for branches and tags: they move.
 
-    Unquoted, a commit of digits alone (or with one e) is a number to YAML, so this comes before types.
+    YAML reads an unquoted commit of digits (or with one e) as a number, so this comes before type checks.
     """
     if value is not None and (not isinstance(value, str) or not _COMMIT.fullmatch(value)):
         raise ValueError(
@@ -25,9 +25,9 @@ def commit(value: object) -> object:
 
 @contextmanager
 def one_line(repo: str, revision: str, command: str, where: str) -> Iterator[None]:
-    """Turns what the hub's client raises into a UserError.
+    """Turns exceptions of the hub's client into a UserError.
 
-    command: what to run again. where: what names the repository and revision, to be corrected.
+    command: to be run again. where: the key or option to correct, which names the repository and revision.
     """
     from huggingface_hub import constants
     from huggingface_hub.errors import (
@@ -62,7 +62,7 @@ def one_line(repo: str, revision: str, command: str, where: str) -> Iterator[Non
             problem = _not_local(error, constants.HF_HUB_OFFLINE, command)
     except HfHubHTTPError as error:
         problem = _answered(error.response.status_code, command)
-    except Exception as error:  # whatever the transport or the disk raises, in the middle of a download too
+    except Exception as error:  # anything that the network or the disk raises, also during a download
         problem = _lost(error, command)
     raise UserError(f"{repo} at {revision[:12]}: {problem}")
 
@@ -81,8 +81,8 @@ def _not_local(error: Exception, offline: bool, command: str) -> str:
 
 
 def _lost(error: Exception, command: str) -> str:
-    if type(error).__name__ in ("ConnectError", "ConnectTimeout"):  # of whichever httpx the client uses
+    if type(error).__name__ in ("ConnectError", "ConnectTimeout"):  # whichever httpx the client uses
         return f"no answer from the hub ({type(error).__name__}); run `{command}` on a machine with a network"
-    if isinstance(error, OSError) and error.filename:  # no home that can be written, a full disk
+    if isinstance(error, OSError) and error.filename:  # a home that cannot be written, a full disk
         return f"{error.filename}: {error.strerror}; make room, or name another folder as HF_HOME"
     return f"the hub was lost ({type(error).__name__}: {str(error)[:160]}); run `{command}` again"

@@ -1,12 +1,12 @@
-"""One process at a time, one run of a stage at a time: `filelock`, and a line that says who holds a lock.
+"""Locks, so that a stage runs only once at a time: `filelock`, and a line that says who holds a lock.
 
 A lock ends with its process, so a killed run never blocks the next one. If a file system refuses flock (NFS
 without its lock service, Lustre mounted without `flock`, some FUSE), a marker file replaces it: one left by a
 dead process on this machine is taken over; one from another machine is named, for a person to delete.
 
-A GPU of its own for every process of this machine that loads a model: a lease that ends with the process.
+Every process of this machine that loads a model gets a GPU of its own: a lease that ends with the process.
 
-Two models on one GPU would halve each other's rows when memory runs out, and that changes last bits.
+If two models shared a GPU and its memory ran out, they would ask fewer rows at once: that changes last bits.
 """
 
 import errno
@@ -35,39 +35,39 @@ if TYPE_CHECKING:
 STAGES = Path(".vouch/locks")
 PATIENCE_SECONDS = 12 * 3600.0
 _POLL_SECONDS = 0.5
-_WRITTEN_SECONDS = 2.0  # in which whoever makes a marker has written into it
+_WRITTEN_SECONDS = 2.0  # by then, the process that made a marker has written into it
 _NO_FLOCK = frozenset({errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 
 
 def acquired(path: Path, patience: float = 0) -> "BaseFileLock":
     """The lock that a path names, held until its `release` or the end of the process.
 
-    Raises filelock.Timeout after `patience` seconds, with 0 at once.
+    Raises filelock.Timeout after `patience` seconds; if that is 0, at once.
     """
-    from filelock import FileLock, SoftFileLock  # here: a job of a cluster that only plans needs no lock
+    from filelock import FileLock, SoftFileLock  # imported late: a cluster job that only plans needs no lock
 
     path.parent.mkdir(parents=True, exist_ok=True)
     lock: BaseFileLock = FileLock(path, fallback_to_soft=False)
     try:
         lock.acquire(timeout=patience, poll_interval=_POLL_SECONDS)
-    except OSError as error:  # of which Timeout is one, without a number
+    except OSError as error:  # Timeout is one too, without a number
         if error.errno not in _NO_FLOCK:
             raise
         lock = SoftFileLock(_marker(path))
         lock.acquire(timeout=patience, poll_interval=_POLL_SECONDS)
     else:
-        with suppress(OSError):  # a full disk: only the name of the holder is lost
+        with suppress(OSError):  # a full disk only costs the name of the holder
             path.write_text(f"{os.getpid()}\n{socket.gethostname()}\n", encoding="utf-8")
     return lock
 
 
 def _marker(path: Path) -> Path:
-    """Another name than the lock file's: that one stays, and a marker that is there is held."""
+    """A name other than the lock file's: lock files stay, but a marker that exists is a held lock."""
     return path.with_name(f"{path.name}.held")
 
 
 def _holder(path: Path) -> str:
-    """` (process 7 on node; ...)`, empty where the holder has not said who it is."""
+    """` (process 7 on node; ...)`, empty if the holder has not said who it is."""
     soft = _marker(path).exists()
     with suppress(OSError, ValueError):
         pid, host, *_ = (_marker(path) if soft else path).read_text(encoding="utf-8").splitlines()
@@ -76,9 +76,9 @@ def _holder(path: Path) -> str:
 
 
 def _refuse_nameless(marker: Path, what: str) -> None:
-    """Raises UserError for a marker that stays empty: a full disk, or a kill between making and writing it.
+    """Raises UserError if a marker stays empty: the disk was full, or its process was killed before writing.
 
-    Nobody can say whether its owner is alive, so others would wait for it until their patience ends.
+    Nobody can tell whether its owner is alive, so others would wait for it until their patience ends.
     """
     begun = time.monotonic()
     while marker.is_file() and not marker.stat().st_size:
@@ -91,7 +91,7 @@ def _refuse_nameless(marker: Path, what: str) -> None:
 def locked(
     path: Path, patience: float, what: str, doing: str, waiting: Callable[[], None] = lambda: None
 ) -> Iterator[None]:
-    """Holds the lock that a path names. waiting: called once where another process has it.
+    """Holds the lock that a path names. waiting: called once if another process has it.
 
     Raises UserError after `patience` seconds, "WHAT: another run (process 7 on node) has been DOING for 5 s".
     """
@@ -117,10 +117,10 @@ def locked(
 
 @contextmanager
 def stage_lock(stage: Stage, patience: float = PATIENCE_SECONDS) -> Iterator[bool]:
-    """One run of a stage at a time; yields whether another run of it had to be waited for.
+    """Allows one run of a stage at a time; yields whether it had to wait for another run.
 
-    A runner that is killed leaves its stage running, and the next command starts the same stage again: two at
-    once would write the same files. Temporary files of killed runs are removed. Raises UserError after
+    A killed runner leaves its stage running, and the next command starts the same stage again: without the
+    lock, both would write the same files. Removes temporary files of killed runs. Raises UserError after
     `patience` seconds.
     """
     waited = False
@@ -152,8 +152,8 @@ _leased: list[str] = []
 def lease(everything: bool = False) -> list[str]:
     """Makes one free GPU (or all of them) the only one that this process sees; waits until there is one.
 
-    To be called before CUDA is first asked anything. Returns what CUDA_VISIBLE_DEVICES holds now, an empty
-    list where there is no GPU. Raises UserError after a long wait. Later calls return the same.
+    Must be called before anything else uses CUDA. Returns the names now in CUDA_VISIBLE_DEVICES, an empty
+    list if there is no GPU. Raises UserError after a long wait. Later calls return the same.
     """
     if not _leased and (gpus := visible()):
         _leased.extend(_take(gpus, everything))
@@ -162,7 +162,7 @@ def lease(everything: bool = False) -> list[str]:
 
 
 def visible() -> dict[str, str]:
-    """The GPUs that this process may use: how CUDA_VISIBLE_DEVICES calls it -> its UUID."""
+    """The GPUs that this process may use: name in CUDA_VISIBLE_DEVICES -> UUID."""
     known = _installed()
     chosen = os.environ.get(VISIBLE)
     if chosen is None or not known:
@@ -171,10 +171,10 @@ def visible() -> dict[str, str]:
     for name in chosen.replace(" ", "").split(","):
         if name.isdecimal() and int(name) < len(known):
             names[name] = known[int(name)]
-        elif name.startswith(("GPU-", "MIG-")):  # may be cut short
+        elif name.startswith(("GPU-", "MIG-")):  # a UUID, which may be abbreviated
             names[name] = next((uuid for uuid in known if uuid.startswith(name)), name)
         else:
-            break  # as CUDA does: what is not there hides all that follow
+            break  # as CUDA does: an absent GPU hides all that follow
     return names
 
 
@@ -200,7 +200,7 @@ def _take(gpus: dict[str, str], everything: bool) -> list[str]:
     taken: list[str] = []
     told = False
     while True:
-        # All of them in one order: two processes that want all cannot wait for each other.
+        # Always in the same order, so that two processes that want all GPUs cannot wait for each other.
         for name, uuid in sorted(gpus.items(), key=lambda gpu: gpu[1]) if everything else gpus.items():
             if name in taken:
                 continue
@@ -225,7 +225,7 @@ def _take(gpus: dict[str, str], everything: bool) -> list[str]:
 
 
 def _folder() -> Path:
-    """Where this user's leases lie: on this machine, for all checkouts. Raises UserError."""
+    """The folder of this user's leases, on this machine and for all checkouts. Raises UserError."""
     folder = Path(tempfile.gettempdir()) / f"vouch-gpus-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()

@@ -1,8 +1,8 @@
 """The same numbers on every x86-64 processor that has AVX2, whoever made it.
 
-Numerical libraries choose their kernels by processor when they are loaded, and different kernels add up in a
+Numerical libraries choose their kernels by processor when they are loaded, and kernels add numbers in a
 different order: AVX2 against AVX-512 in torch, oneDNN and numpy, Intel against AMD in MKL, which heeds
-MKL_CBWR on AMD only where it is COMPATIBLE. What is equal where, and what it costs: docs/reproducibility.md.
+MKL_CBWR on AMD only if it is COMPATIBLE. docs/reproducibility.md says what is equal, and what that costs.
 """
 
 import os
@@ -17,15 +17,15 @@ TORCH = {
 SETTINGS = TORCH | {
     "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",  # numpy's exp and log
     "OPENBLAS_CORETYPE": "Haswell",  # its matrix products, and scipy's
-    "OPENBLAS_NUM_THREADS": "1",  # as many as cores, and each number adds up in another order
+    "OPENBLAS_NUM_THREADS": "1",  # by default one per core; each number of threads gives another order
 }
-KERNELS = "x86-64-v3"  # the instructions of SETTINGS, as the ABI names them; another name for other settings
+KERNELS = "x86-64-v3"  # the ABI's name for the instructions of SETTINGS; other settings need another name
 
 
 def fix_kernels(environment: MutableMapping[str, str] = os.environ) -> None:
-    """Sets what the environment does not set itself; has an effect only before torch and numpy are loaded.
+    """Sets variables that are not set yet; has an effect only before torch and numpy are loaded.
 
-    Does nothing where Linux names no AVX2: torch would use the instructions all the same, and end.
+    Does nothing if Linux does not list AVX2: torch would use its instructions nevertheless, and crash.
     """
     try:
         with Path("/proc/cpuinfo").open("rb") as file:
@@ -50,5 +50,5 @@ def fixed() -> bool:
 
 
 def computed_on(device: str) -> str:
-    """The value of an answer's column `device`: for a CPU with the kernels, if they are fixed."""
+    """The value of an answer's column `device`; for a CPU it names the kernels, if they are fixed."""
     return f"{device}-{KERNELS}" if device == "cpu" and fixed() else device

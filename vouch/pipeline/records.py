@@ -1,16 +1,16 @@
 """The records of a stage: dvc.lock, its receipt, and the records of its run.
 
-dvc.lock is DVC's. The receipt is written by every stage when it has finished, whichever runner started it.
+dvc.lock is DVC's. Every stage writes its receipt when it has finished, whichever runner started it.
 dvc.lock passes through git, where two branches can merge into an entry that no run has made, so the run
 record among the stage's outputs must not contradict it (state.py).
 
-DVC knows files and folders as wholes. Of an input that a stage reads in part (`meta.reads` of dvc.yaml: its
-entry of models.lock, its dataset's file of decisions) the receipt and the run record hold the part.
+DVC knows only whole files and folders. If a stage reads a part of an input (`meta.reads` of dvc.yaml: its
+entry of models.lock, its dataset's file of decisions), the receipt and the run record hold that part.
 
 data/runs/STAGE.json, the run record, is an output, so it holds nothing that differs between two runs of the
 same inputs, code and versions: no time, machine, path, and no count of answers that happened to be known
-already. It holds the parameters and digests of the inputs: where two branches ran a stage with different
-ones, its own digest in dvc.lock differs on both sides, and git reports a conflict in place of merging two
+already. It holds the parameters and digests of the inputs. If two branches ran a stage with different ones,
+the record's own digest in dvc.lock differs between them, and git reports a conflict: it does not merge two
 runs into one that never was. Nothing depends on .vouch/runs/STAGE.json, which has the rest; git ignores it.
 
 DVC, Snakemake and `Digests` judge by sizes and times which files need to be read again. A bit that flips on
@@ -57,7 +57,7 @@ _LIBRARIES = (  # whose versions can change an output
 
 
 def run_record(stage: Stage) -> Path | None:
-    """The record of a stage's run among its outputs; None of a DAG that has none."""
+    """The run record among a stage's outputs; None if there is none."""
     return next((Path(out) for out in stage.outs if out.startswith(_OUTPUTS)), None)
 
 
@@ -67,7 +67,7 @@ def local_record(stage: Stage) -> Path:
 
 
 def made_from(params: Params, deps: Mapping[str, str | None]) -> dict[str, Any]:
-    """What a stage reads, as its record holds it. deps: digests of its inputs; those of code stay out."""
+    """The part of a run record about parameters and inputs. deps: digests; those of code are left out."""
     inputs = {dep: digest for dep, digest in deps.items() if not dep.startswith(CODE)}
     values: dict[str, Any] = json.loads(json.dumps({"params": params, "inputs": inputs}))
     return values
@@ -81,10 +81,10 @@ def write_records(
     measured: Mapping[str, Any],
     times: Mapping[str, Any],
 ) -> None:
-    """Writes both records.
+    """Writes both records of a run.
 
-    params: those that were read. deps: digests of what was read. notes: of `Run.note`. measured: of
-    `Run.measure`.
+    params: those that were read. deps: digests of the inputs that were read. notes: from `Run.note`.
+    measured: from `Run.measure`.
     """
     made = {"stage": stage.name, "python": platform.python_version(), "versions": versions(), "notes": notes}
     if path := run_record(stage):
@@ -94,7 +94,7 @@ def write_records(
 
 
 def versions() -> dict[str, str]:
-    """Of the libraries that can change an output, those that are installed."""
+    """Versions of the installed libraries that can change an output."""
     found = {}
     for name in _LIBRARIES:
         try:
@@ -105,7 +105,7 @@ def versions() -> dict[str, str]:
 
 
 LOCK = Path("dvc.lock")
-CONFLICT = b"<<<<<<< "  # of a merge
+CONFLICT = b"<<<<<<< "  # git's mark of a merge conflict
 _HEAD = b"schema:"
 _LAST = re.compile(rb"\n {6}(md5|size|nfiles|isexec): \S+\n\Z")
 _NOT_RECORDS = (AttributeError, KeyError, TypeError, ValueError, UserError)
@@ -114,7 +114,7 @@ RECEIPTS = Path(".vouch/receipts")
 
 @dataclass(frozen=True)
 class Record:
-    """What a stage was made from and what it made: paths -> digests, params as in dvc.yaml."""
+    """A stage's command, inputs and outputs (path -> digest), and parameters as in dvc.yaml."""
 
     cmd: str
     params: Mapping[str, Mapping[str, Any]]
@@ -133,7 +133,7 @@ def present(stage: Stage, digests: Digests | Moment) -> Record:
 
 
 def as_read(stage: Stage, record: Record, digests: Digests | Moment) -> Record:
-    """The record with what the stage reads in place of what it depends on: of some inputs a part, or none."""
+    """The record with only what the stage reads: of some inputs just a part, or nothing."""
     if idle := _without(stage, record):
         return idle
     deps: dict[str, str | None] = {}
@@ -150,7 +150,7 @@ def as_read(stage: Stage, record: Record, digests: Digests | Moment) -> Record:
 
 
 def _without(stage: Stage, record: Record) -> Record | None:
-    """What is left where a parameter of `meta.without` is empty; None where none is."""
+    """The rest of the record if a parameter of `meta.without` is empty; None if none is."""
     for key, kept in stage.without.items():
         if not _value(stage.params.get(PARAMS, {}), key):
             return replace(record, params={}, deps={dep: record.deps.get(dep) for dep in kept})
@@ -158,7 +158,7 @@ def _without(stage: Stage, record: Record) -> Record | None:
 
 
 def _named(stage: Stage, keys: Sequence[str]) -> Iterator[str]:
-    """Keys of a YAML file, with the names that params.yaml has in place of `*`."""
+    """Keys of a YAML file; `*` is replaced by each of the names in params.yaml."""
     for key in keys:
         parent, last = key.rpartition(".")[::2]
         names = sorted(stage.params[PARAMS][parent]) if last == "*" else [last]
@@ -172,7 +172,7 @@ def _entries(path: str, _digest: str | None) -> Any:
 
 
 def _value(values: Any, key: str) -> Any:
-    """What lies at a dotted key, or None."""
+    """The value at a dotted key, or None."""
     for name in key.split("."):
         values = values.get(name) if isinstance(values, Mapping) else None
     return values
@@ -184,7 +184,7 @@ def _value_digest(value: Any) -> str | None:
 
 
 def read_whole(stage: Stage, record: Record) -> Record:
-    """What is left of a record of DVC without the inputs that the stage reads in part."""
+    """A record of DVC without the inputs that the stage reads only in part."""
     if idle := _without(stage, record):
         return idle
     params = {
@@ -196,12 +196,12 @@ def read_whole(stage: Stage, record: Record) -> Record:
 
 
 def receipt_path(stage: Stage) -> Path:
-    """Where the receipt of a stage lies."""
+    """The path of a stage's receipt."""
     return RECEIPTS / f"{stage.slug}.json"
 
 
 def read_receipt(stage: Stage) -> Record | None:
-    """The stage's own record, None where there is none or it is damaged."""
+    """The stage's own record, or None if it is missing or damaged."""
     values = unsealed(receipt_path(stage)) or {}
     try:
         return Record(values["cmd"], *(dict(values[side]) for side in ("params", "deps", "outs")))
@@ -210,14 +210,14 @@ def read_receipt(stage: Stage) -> Record | None:
 
 
 def write_receipt(stage: Stage, record: Record) -> None:
-    """Keeps the stage's own record, as `as_read` gives it."""
+    """Writes the stage's own record, in the form that `as_read` gives."""
     write_json(receipt_path(stage), sealed(asdict(record)))
 
 
 def whole_lock(data: bytes) -> bool:
     """Whether a dvc.lock begins and ends as DVC begins and ends one.
 
-    One that ends with other than an output may end inside a value of several lines: then it is read.
+    If its last line is not that of an output, it may have been cut inside a longer value: then it is parsed.
     """
     framed = data.startswith(_HEAD) and data.endswith(b"\n") and not data.endswith(b":\n")
     return framed and (bool(_LAST.search(data)) or _readable(data))
@@ -232,9 +232,9 @@ def _readable(data: bytes) -> bool:
 
 
 def cut_short(data: bytes) -> bool:
-    """Whether DVC began a dvc.lock that it would refuse: the last line is cut, or lacks what is under it.
+    """Whether DVC began this dvc.lock and would refuse it: its last line is cut, or lacks the lines below it.
 
-    One with a merge conflict or another beginning is somebody's own: DVC or `read_lock` says what is wrong.
+    One with a merge conflict or another beginning is not DVC's work: DVC or `read_lock` says what is wrong.
     """
     started = _HEAD.startswith(data.rstrip(b"\0")[: len(_HEAD)])
     return CONFLICT not in data and started and not whole_lock(data)
@@ -258,7 +258,7 @@ def check_lock(path: Path = LOCK) -> None:
 
 
 def read_lock(path: Path = LOCK) -> dict[str, Record]:
-    """DVC's records by stage name, empty where there is no dvc.lock. Raises UserError where it is damaged."""
+    """DVC's records by stage name, empty if there is no dvc.lock. Raises UserError if it is damaged."""
     if not path.exists():
         return {}
     check_lock(path)
@@ -285,7 +285,7 @@ def _records(values: Any) -> dict[str, Record]:
 
 
 class Recorded:
-    """The digests that records have for what stages made. dvc.lock is read where receipts do not suffice."""
+    """The recorded digests of stages' outputs. dvc.lock is read only if the receipts do not suffice."""
 
     def __init__(self, dag: Dag) -> None:
         self.dag = dag
@@ -296,7 +296,7 @@ class Recorded:
         return read_lock()
 
     def fits(self, out: str, digest: str) -> bool:
-        """Whether a record has that digest, or none has the output. Raises UserError: dvc.lock is damaged."""
+        """Whether some record agrees, or none has the output. Raises UserError if dvc.lock is damaged."""
         known = False
         for recorded in self._digests(out):
             if recorded == digest:
@@ -305,11 +305,11 @@ class Recorded:
         return not known
 
     def knows(self, out: str) -> bool:
-        """Whether any record has an output. Raises UserError: dvc.lock is damaged."""
+        """Whether any record has an output. Raises UserError if dvc.lock is damaged."""
         return any(self._digests(out))
 
     def _digests(self, out: str) -> Iterator[str]:
-        """What records have of an output, the receipt first."""
+        """The recorded digests of an output, the one in the receipt first."""
         name = self.dag.maker[out]
         if name not in self._receipts:
             self._receipts[name] = read_receipt(self.dag[name])
@@ -320,7 +320,7 @@ class Recorded:
 
 
 def damaged(recorded: Recorded, paths: Iterable[str], digests: Digests) -> Iterator[str]:
-    """Outputs of stages that are there and not as any record has them. Every byte is read."""
+    """Outputs of stages that exist but agree with no record. Every byte is read."""
     for path in paths:
         if path in recorded.dag.maker:
             digest = digests.of(path, anew=True)
@@ -329,7 +329,7 @@ def damaged(recorded: Recorded, paths: Iterable[str], digests: Digests) -> Itera
 
 
 def refuse_damaged(recorded: Recorded, paths: Iterable[str], digests: Digests) -> None:
-    """Raises UserError that names the first of them that is not as it was made."""
+    """Raises UserError for the first of the outputs that is not as its stage made it."""
     for path in damaged(recorded, paths, digests):
         raise UserError(
             f"{path}: damaged, or edited by hand: not the bytes that {recorded.dag.maker[path]} wrote; "
@@ -339,10 +339,20 @@ def refuse_damaged(recorded: Recorded, paths: Iterable[str], digests: Digests) -
 
 def intact(path: Path) -> Path:
     """The path of a stage's output, after checking that it is as it was made. Raises UserError."""
+    check_run(path)
     if path.exists():
         moments = map(_moment, (DEFINITION, Path(PARAMS), LOCK, RECEIPTS))
         refuse_damaged(_recorded(os.getcwd(), *moments), [str(path)], Digests())
     return path
+
+
+def check_run(path: Path) -> None:
+    """Raises UserError if an output is missing because no stage was run here, and nothing was fetched."""
+    if not path.exists() and not any(folder.exists() for folder in (Path(_OUTPUTS), RECEIPTS)):
+        raise UserError(
+            f"{path}: nothing was run here yet; `vouch plan` says what would run, `dvc repro` runs it, "
+            "`dvc pull` fetches results that are stored"
+        )
 
 
 @lru_cache(maxsize=1)

@@ -1,6 +1,6 @@
-"""What each stage asks of a cluster, its rule's `resources:`: GPUs, memory, processors, time.
+"""Each stage's needs on a cluster, the `resources:` of its rule: GPUs, memory, processors, time.
 
-They follow from dvc.yaml, params.yaml, models.lock and from what the cluster has. They are rough on purpose
+They follow from dvc.yaml, params.yaml, models.lock and the cluster's own limits. They are rough on purpose
 and on the high side: a job that runs out of memory or time is tried again with twice as much, and one that
 reaches its time limit keeps its finished answers and continues after them. Standard library and PyYAML only,
 because cluster jobs read the Snakefile again.
@@ -21,16 +21,16 @@ from vouch.pipeline.yaml12 import load
 MODELS = Path("models.lock")
 
 _USUAL = {"gigabytes": 8, "minutes": 120, "processors": 1}
-"""What a stage needs unless dvc.yaml says otherwise (`meta.resources`)."""
+"""The needs of a stage unless dvc.yaml says otherwise (`meta.resources`)."""
 _SPLIT = ("extract", "rewrite", "judge")  # may spread a model over several GPUs
 _BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 _BILLION = 10**9
 _ON_CPU = _BILLION // 20  # parameters below which no GPU is asked for
-_GPU_SHARE, _GPU_GB = 1.25, 6.0  # beside the weights: keys and values, activations, what CUDA takes
+_GPU_SHARE, _GPU_GB = 1.25, 6.0  # room for the weights and for keys and values, activations, CUDA itself
 _HOST_SHARE = 1.2  # weights pass through the host's memory
 _LOAD_GB_A_MINUTE = 6.0
 _SECONDS_A_PROMPT = 0.02  # of the smallest model
-_GPU_SECONDS, _CPU_SECONDS = 0.05, 10.0  # more, for each billion parameters
+_GPU_SECONDS, _CPU_SECONDS = 0.05, 10.0  # in addition, for each billion parameters
 _SERVER_SECONDS = 1.0
 _SIZE = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)b(?![a-z])", re.IGNORECASE)
 
@@ -48,16 +48,16 @@ class Model:
 
     @property
     def gigabytes(self) -> float:
-        """Of the weights."""
+        """The size of the weights."""
         return self.billions * _BYTES[self.dtype]
 
     @property
     def billions(self) -> float:
-        """Parameters; seven where nobody knows."""
+        """Billions of parameters; seven if their number is unknown."""
         return 7.0 if self.parameters is None else self.parameters / _BILLION
 
     def seconds(self, prompts: int, gpu: bool) -> float:
-        """For all prompts of a dataset, roughly."""
+        """A rough time for all prompts of a dataset."""
         if self.server:
             return prompts * _SERVER_SECONDS
         return prompts * (_SECONDS_A_PROMPT + self.billions * (_GPU_SECONDS if gpu else _CPU_SECONDS))
@@ -65,7 +65,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Needs:
-    """gigabytes: of host memory. minutes: beside those for prompts, which `model` answers."""
+    """What a stage needs. gigabytes: of host memory. minutes: besides the time in which `model` answers."""
 
     gigabytes: float
     minutes: float
@@ -114,9 +114,9 @@ def _model(entry: Mapping[str, Any]) -> Model:
 def needs(
     stage: Stage, params: Mapping[str, Any], models: Mapping[str, Model], gpu_gb: float | None
 ) -> Needs:
-    """What a stage needs. gpu_gb: memory of one GPU, None where nobody knows.
+    """What a stage needs. gpu_gb: memory of one GPU, None if unknown.
 
-    Raises UserError where its model does not fit on one GPU and is not split.
+    Raises UserError if its model does not fit on one GPU and is not split.
     """
     package, *keys = stage.cmd.removeprefix("python -m stages.").split()
     usual: dict[str, Any] = {**_USUAL, **stage.resources}
@@ -124,7 +124,7 @@ def needs(
     if name is None or name not in models:
         return Needs(**usual)
     model = models[name]
-    # A judge reads what no rule decides, of all models together: about the prompts of one.
+    # A judge reads the texts of all models that no rule decides: about as many as one model has prompts.
     asked = model if package in ("extract", "judge") else None
     usual["processors"] += settings.get("threads", 1) - 1
     usual["processors"] += settings.get("workers", 2) if package == "extract" else 0
@@ -196,9 +196,9 @@ _WANTED: dict[str, _Wanted] = {
 
 @dataclass(frozen=True)
 class Site:
-    """What a cluster has: `config` of a Snakemake profile. Nothing is known of a machine of one's own.
+    """What a cluster has, from `config` of a Snakemake profile; on a machine of your own that is empty.
 
-    gpu_gb: memory of one GPU. longest: minutes that a job may run. account and partitions: as Slurm has them.
+    gpu_gb: memory of one GPU. longest: minutes that a job may run. account and partitions: Slurm's names.
     """
 
     gpu_gb: float | None = None
@@ -209,7 +209,7 @@ class Site:
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> "Site":
-        """Of Snakemake's config. Raises UserError on an unknown key or a value that no cluster has."""
+        """Takes Snakemake's config. Raises UserError for an unknown key or an impossible value."""
         known = [field.name for field in fields(cls)]
         for key, value in config.items():
             if key not in known:
@@ -221,7 +221,7 @@ class Site:
 
 
 def resources(stage: Stage, needed: Needs, site: Site) -> dict[str, Any]:
-    """What a rule asks for; the time of extract and judge once the prompts are known."""
+    """The resources of a rule; the time of extract and judge is computed once their prompts exist."""
     partition = site.gpu_partition if needed.gpus else site.cpu_partition
     prompts = next((dep for dep in stage.deps if needed.model and dep.startswith("data/prompts/")), None)
 
@@ -236,7 +236,7 @@ def resources(stage: Stage, needed: Needs, site: Site) -> dict[str, Any]:
         "runtime": runtime,
         "cpus_per_task": needed.processors,
         "gpu": needed.gpus,
-        "nodes": 1 if needed.gpus else 0,  # else Slurm may take several GPUs from several
+        "nodes": 1 if needed.gpus else 0,  # otherwise Slurm may take several GPUs from several nodes
         "slurm_partition": partition,
         "slurm_account": site.account,
     }
@@ -244,9 +244,9 @@ def resources(stage: Stage, needed: Needs, site: Site) -> dict[str, Any]:
 
 
 def count_prompts(table: str) -> int:
-    """How many prompts a table of `vary` holds, by its run record.
+    """The number of prompts in a table of `vary`, from its run record.
 
-    Raises FileNotFoundError for the table, from which Snakemake knows that it will exist later.
+    Raises FileNotFoundError if there is no table yet; this tells Snakemake that it will exist later.
     """
     path = Path(table)
     path.stat()

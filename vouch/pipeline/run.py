@@ -44,7 +44,7 @@ _SECONDS = 1.0  # between two records of progress
 
 
 class Live:
-    """The record of one run, kept while a block runs; it stays where the block ends by an error.
+    """The record of one run, kept while a block runs; it stays if the block ends with an error.
 
     Times are seconds since 1970.
     """
@@ -77,7 +77,7 @@ class Live:
             os.replace(part, self._path)
 
     def follow(self, items: Iterable[T], total: int | None = None, label: str = "") -> Iterator[T]:
-        """Passes `items` on, and says how far it is: here and on stderr."""
+        """Passes `items` on, and reports the progress in the record and on stderr."""
         since = last = time.time()
         for done, item in enumerate(progress(items, total, label or self._facts["stage"]), start=1):
             yield item
@@ -91,7 +91,7 @@ FILES = ("params.yaml", "models.lock")
 
 
 class Run:
-    """What a stage may know: its keys, the parameters that dvc.yaml declares for it, its inputs."""
+    """All that a stage may know: its keys, the parameters that dvc.yaml declares for it, its inputs."""
 
     def __init__(
         self,
@@ -113,11 +113,11 @@ class Run:
 
     @property
     def params(self) -> dict[str, Any]:
-        """Declared values of params.yaml, nested as there."""
+        """The declared values of params.yaml, nested as in the file."""
         return self.lock("params.yaml")
 
     def lock(self, file: str) -> dict[str, Any]:
-        """Declared values of another parameter file, nested as there.
+        """The declared values of another parameter file, nested as in the file.
 
         Every mapping is sorted: DVC ignores the order of its keys, so no output may depend on it.
         """
@@ -131,10 +131,10 @@ class Run:
         return dict(_sorted(nested))
 
     def rests_on(self, inputs: Iterable[Path], *facts: object) -> str:
-        """A name for everything that a part of the work depends on, for `ResultCache`.
+        """A digest of everything that a part of the work depends on, as a name for `ResultCache`.
 
-        These inputs by path and content, the facts, parameters among them, and of the stage its code and
-        versions.
+        That is: these inputs by path and content, the facts (which include parameters), and the stage's code
+        and versions.
         """
         paths = [*self._code, *map(str, inputs)]
         contents = {path: self._digests.of(path) for path in paths}
@@ -142,11 +142,11 @@ class Run:
         return hashlib.sha256(json.dumps(every, sort_keys=True).encode()).hexdigest()
 
     def note(self, key: str, value: Any) -> None:
-        """Adds a fact that the inputs decide to the run record data/runs/STAGE.json: a count, a revision."""
+        """Adds a fact that depends only on the inputs (a count, a revision) to data/runs/STAGE.json."""
         self.notes[key] = value
 
     def measure(self, key: str, value: Any) -> None:
-        """Adds a fact of this run alone (a device, what was known before) to .vouch/runs/STAGE.json."""
+        """Adds a fact about this run only (a device, the answers known before) to .vouch/runs/STAGE.json."""
         self.measured[key] = value
 
     def progress(self, items: Iterable[T], total: int | None = None, label: str = "") -> Iterator[T]:
@@ -161,7 +161,7 @@ def _sorted(value: Any) -> Any:
 
 
 def _set_strays_aside(dag: Dag, stage: Stage) -> None:
-    """Moves files that no stage of this profile makes out of folders that are read whole, and says so."""
+    """Moves files that no stage of this profile makes out of folders that are read as a whole; says so."""
     if moved := set_aside(dag.strays()) if dag.fan_ins(stage) else []:
         more = f" and {len(moved) - 1} more" if len(moved) > 1 else ""
         print(
@@ -176,7 +176,7 @@ def _settings() -> list[str]:
 
 
 def _refuse_new_values(stage: Stage, settings: list[str]) -> None:
-    """Raises UserError where a stage's parameters are new since its start: DVC records those of its end."""
+    """Raises UserError if a stage's parameters changed while it ran: DVC records those at its end."""
     if _settings() == settings:
         return
     now = read_dag().stages.get(stage.name)
@@ -208,11 +208,11 @@ def _run(name: str, arguments: list[str], body: Callable[[Run], None], check: Ca
 def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], None], live: Live) -> Record:
     digests = Digests()
     refuse_damaged(Recorded(dag), dag.inputs(stage), digests)
-    # what no stage has made is hashed while it is read, or at the end
+    # files that no stage has made are hashed while they are read, or at the end
     unread = {dep: fingerprint(dep) for dep in dag.sources(stage)}
     before = {dep: digests.of(dep) for dep in stage.deps if dep not in unread}
     run = Run(dag, stage, arguments, digests, live)
-    gc.freeze()  # what was imported stays; looking for cycles in it takes as long as in all that is made
+    gc.freeze()  # imported objects stay; searching them for cycles takes as long as searching all new ones
     began, start = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic()
     with warnings_aside() as warnings:
         body(run)
@@ -255,13 +255,13 @@ def _told(error: BaseException) -> UserError | None:
 def run_stage(name: str, body: Callable[[Run], None], check: Callable[[], None]) -> NoReturn:
     """Runs `body` as the stage whose command this process is, and exits; UserError is one line on stderr.
 
-    check: of the parameters, before anything is read (vouch/params/start.py).
+    check: checks the parameters, before anything is read (vouch/params/start.py).
 
     The environment variable VOUCH_TRACEBACK=1 shows where an error came from.
     """
     open_streams()
     arguments = sys.argv[1:]
-    signal.signal(signal.SIGTERM, _stop)  # a time limit of a cluster: what is finished is kept first
+    signal.signal(signal.SIGTERM, _stop)  # sent at a cluster's time limit: finished work is kept first
     try:
         _run(name, arguments, body, check)
     except KeyboardInterrupt:
@@ -269,12 +269,12 @@ def run_stage(name: str, body: Callable[[Run], None], check: Callable[[], None])
         sys.exit(130)
     except SystemExit:
         raise
-    except BaseException as error:  # a library in Rust raises what is no Exception
+    except BaseException as error:  # libraries in Rust raise errors that are no Exception
         told = _told(error)
         if told is None:
             raise
         if os.environ.get("VOUCH_TRACEBACK"):
             traceback.print_exc()
         sys.exit(f"vouch: {told}")
-    gc.freeze()  # Python's end looks for cycles in all that is there: a sixth of what starting cost
+    gc.freeze()  # otherwise Python ends by searching all objects for cycles: a sixth of the time to start
     sys.exit(0)

@@ -1,8 +1,8 @@
-"""DVC and Snakemake, the two runners, in one checkout: one at a time, and no trouble left by a killed one.
+"""DVC and Snakemake, the two runners, in one checkout: one at a time, and a killed one leaves no trouble.
 
-DVC keeps in .dvc/tmp/rwlock, its book, which process reads and writes what, and passes over processes that
-have ended. Snakemake signs in there too, because DVC removes the outputs of a stage before it runs it: a DVC
-that would write refuses meanwhile, and so does a second Snakemake.
+DVC lists in .dvc/tmp/rwlock, its book, which process reads and writes which files; processes that have ended
+do not count. Snakemake enters itself in this book too, because DVC removes the outputs of a stage before it
+runs it: meanwhile a DVC that wants to write refuses to, and so does a second Snakemake.
 """
 
 import atexit
@@ -22,7 +22,7 @@ from vouch.pipeline.records import CONFLICT, LOCK, cut_short, whole_lock
 from vouch.pipeline.yaml12 import loads
 
 COPY = Path(".vouch/dvc.lock")
-REPLACED = Path(".vouch/dvc.lock.cut")  # for a person who wrote one without its last line end
+REPLACED = Path(".vouch/dvc.lock.cut")  # in case a person wrote it, without its last line end
 BOOK = Path(".dvc/tmp/rwlock")
 HOST = Path(".vouch/snakemake-host")  # the machine whose Snakemake worked here last
 SNAKEMAKE_LOCKS = Path(".snakemake/locks")
@@ -35,11 +35,11 @@ def mend() -> None:
 
     Promise: nothing that was computed is lost, and one command (`vouch store sync`) is enough. The copy
     of dvc.lock that was kept when the last stage began replaces one that was cut short; receipts tell
-    what stages have finished since, and `vouch store sync` then records it. A book that was cut short holds
-    nothing that outlives its processes, and is removed. Raises UserError if another DVC is at work.
+    which stages have finished since, and `vouch store sync` then records them. A book that was cut short is
+    removed, as its entries end with their processes. Raises UserError if another DVC is at work.
     """
     if LOCK.is_file() and _lost(_read(LOCK)):
-        with _dvc_lock():  # under which DVC writes it: nobody is writing it now
+        with _dvc_lock():  # DVC writes the file only with this lock: nobody is writing it now
             if LOCK.is_file() and (lost := _lost(data := _read(LOCK))):
                 _write(REPLACED, data)
                 print(f"{LOCK}: {lost}; {_put_back()}", file=sys.stderr)
@@ -54,10 +54,10 @@ def mend() -> None:
 
 
 def _lost(data: bytes) -> str:
-    """What is wrong with a dvc.lock that DVC was killed over; nothing if it is whole.
+    """What is wrong with a dvc.lock if DVC was killed while writing it; empty if it is whole.
 
-    If cut between two stages it looks whole: only its copy has the rest. Stages that the pipeline no longer
-    has were removed on purpose, and stay out.
+    If it was cut between two stages, it looks whole, and only its copy has the rest. Stages that the pipeline
+    no longer has were removed on purpose; they do not count.
     """
     if cut_short(data):
         return "was cut short"
@@ -77,7 +77,7 @@ def _put_back() -> str:
 
 
 def _book() -> dict[str, Any] | None:
-    """DVC's book, empty where there is none; None where it was cut short."""
+    """DVC's book, empty if there is none; None if it was cut short."""
     try:
         book: dict[str, Any] = json.loads(BOOK.read_bytes())
         return book
@@ -98,7 +98,7 @@ def _write(path: Path, data: bytes) -> None:
 
 @contextmanager
 def _dvc_lock(name: str = "lock") -> Iterator[None]:
-    """Holds one of DVC's own locks. Raises UserError where DVC has it for some seconds."""
+    """Holds one of DVC's own locks. Raises UserError if DVC holds it for some seconds."""
     from dvc.lock import LockError, make_lock
 
     folder = BOOK.parent
@@ -122,10 +122,10 @@ def _hardlinks() -> bool:
 
 
 def enter() -> None:
-    """Signs this Snakemake in, until `leave` or its end. Raises UserError where a runner is at work.
+    """Enters this Snakemake in the book, until `leave` or its end. Raises UserError if a runner is at work.
 
-    No other Snakemake of this machine can then be at work here: so a lock that one left behind, which would
-    make a person type `--unlock`, is removed.
+    Then no other Snakemake of this machine is at work here, so a lock that one left behind is removed;
+    otherwise a person would have to use `--unlock`.
     """
     from dvc.fs import localfs
     from dvc.lock import LockError
@@ -135,7 +135,7 @@ def enter() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     roots = [str(Path(root).absolute()) for root in _ROOTS]
     try:
-        with _dvc_lock():  # which DVC has between two stages, when it stands in no book
+        with _dvc_lock():  # DVC holds it between two stages, when its book has no entry
             _held.enter_context(rwlock(str(folder), localfs, "snakemake", [], roots, _hardlinks()))
     except LockError as error:
         who = {line.strip(): None for line in str(error).splitlines() if line.startswith("  (PID")}
@@ -145,20 +145,20 @@ def enter() -> None:
     if HOST.is_file() and HOST.read_text(encoding="utf-8").strip() == here:
         shutil.rmtree(SNAKEMAKE_LOCKS, ignore_errors=True)
     elif not SNAKEMAKE_LOCKS.is_dir() or not any(SNAKEMAKE_LOCKS.iterdir()):
-        write_text(HOST, here + "\n")  # else it is another machine's, which may be at work
+        write_text(HOST, here + "\n")  # otherwise the lock is another machine's, which may be at work
 
 
 def leave() -> None:
-    """Gives up what `enter` claimed."""
-    with suppress(AssertionError):  # somebody has deleted the book: DVC misses the claim in it
+    """Removes the entry that `enter` made."""
+    with suppress(AssertionError):  # DVC's, if somebody has deleted the book with the entry
         _held.close()
 
 
 @contextmanager
 def none_at_work() -> Iterator[None]:
-    """Raises UserError where a runner is at work; DVC begins no stage within the block.
+    """Raises UserError if a runner is at work; DVC begins no stage within the block.
 
-    For commands that remove outputs. DVC holds its lock except while it runs a stage, when its book lists it.
+    For commands that remove outputs. DVC holds its lock except while a stage runs, which its book then lists.
     """
     with _dvc_lock():
         writers = (_book() or {}).get("write")

@@ -1,13 +1,13 @@
-"""Which stages are up to date, judged by content alone, and how Snakemake is told.
+"""Which stages are up to date, judged only by content, and how Snakemake is told.
 
 A stage is fresh if a record has exactly its present command, parameters, inputs and outputs (records.py).
 Modification times never decide.
 
 Snakemake decides by modification times, and for small inputs by their contents. Every rule has a stamp
-among its inputs: that of a fresh stage is older than everything, that of any other has new content and is a
-second newer than its outputs. Where a fresh output looks older than its inputs (DVC stopped early, or
-pulled), its time is moved, in dependency order. Where a clock was wrong and outputs lie in the future,
-they come back to the present: Snakemake fails a job whose outputs are older than what it has read.
+among its inputs. The stamp of a fresh stage is older than everything; any other has new content and is a
+second newer than the stage's outputs. If a fresh output looks older than its inputs (DVC stopped early, or
+pulled), its time is moved, in dependency order. If a clock was wrong and outputs have a time in the future,
+they get the present one: Snakemake fails a job whose outputs are older than the files it has read.
 """
 
 import functools
@@ -34,21 +34,34 @@ from vouch.pipeline.records import (
     run_record,
 )
 
+_LINE = 100  # characters of causes; the first is shown whole
+
 
 @dataclass(frozen=True)
 class State:
-    """now: the present record. fresh: some record fits. why: what does not fit, for a person."""
+    """now: the present record. fresh: whether some record fits. causes: all that does not fit, in words."""
 
     stage: Stage
     now: Record
     fresh: bool
-    why: str = ""
+    causes: tuple[str, ...] = ()
+
+    @property
+    def why(self) -> str:
+        """The causes in a line; those that do not fit into it are counted."""
+        shown = [self.causes[0]] if self.causes else []
+        for cause in self.causes[1:]:
+            if len("; ".join([*shown, cause])) > _LINE:
+                break
+            shown.append(cause)
+        more = len(self.causes) - len(shown)
+        return "; ".join(shown) + (f" and {more} more" if more else "")
 
 
 def states(dag: Dag, digests: Digests | None = None) -> list[State]:
     """The state of every stage, in dependency order.
 
-    dvc.lock, which costs far more to read than all receipts, is read once a receipt does not fit.
+    Reading dvc.lock costs far more than reading all receipts: it is read only if a receipt does not fit.
     """
     digests = digests or Digests()
     moment = Moment(digests)
@@ -62,64 +75,68 @@ def states(dag: Dag, digests: Digests | None = None) -> list[State]:
             return State(stage, now, fresh=True)
         then = lock().get(stage.name)
         if whole and then and read_whole(stage, then) == read_whole(stage, now):
-            why = _never_ran(stage, read, certain=then == now)
-            return State(stage, now, fresh=not why, why=why)
-        why = _difference(read, receipt) if receipt else _difference(now, then)
-        return State(stage, now, fresh=False, why=why)
+            causes = _never_ran(stage, read, certain=then == now)
+            return State(stage, now, fresh=not causes, causes=tuple(causes))
+        causes = _differences(read, receipt) if receipt else _differences(now, then)
+        return State(stage, now, fresh=False, causes=tuple(causes))
 
     result = list(map(judged, dag.ordered()))
     digests.save()
     return result
 
 
-def _never_ran(stage: Stage, read: Record, certain: bool) -> str:
-    """Where the run's record contradicts dvc.lock; nothing if they agree.
+def _never_ran(stage: Stage, read: Record, certain: bool) -> list[str]:
+    """How the run record contradicts dvc.lock; empty if they agree.
 
-    read: what the stage reads now. certain: dvc.lock has the whole of it, so an old record need not say so.
+    read: what the stage reads now. certain: whether dvc.lock has all of that, so a missing record is no harm.
     """
     path = run_record(stage)
     try:
         record = json.loads(path.read_bytes()) if path else {}
         then = {side: record[side] for side in ("params", "inputs")}
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
-        return "" if certain else "no record of how its outputs were made"
-    old, new = _flat(then), _flat(made_from(read.params, read.deps))
-    for key in sorted({*old, *new}):
-        if old.get(key) != new.get(key):
-            what = key.partition(": ")[2]
-            was, now_is = old.get(key, "nothing"), new.get(key, "nothing")
-            if not certain:
-                return f"{what} changed"
-            return (
-                f"{LOCK} has a state that no run has made, as a merge gives ({path}: {what} was {was}, not "
-                f"{now_is}); `dvc repro --force --single-item {stage.name}` makes it"
-            )
-    return ""
+        return [] if certain else ["no record of how its outputs were made"]
+    changed = [
+        (key.partition(": ")[2], *values)
+        for key, *values in _changed(then, made_from(read.params, read.deps))
+    ]
+    if changed and certain:
+        what, was, now_is = changed[0]
+        return [
+            f"{LOCK} has a state that no run has made, as a merge gives ({path}: {what} was {was}, not "
+            f"{now_is}); `dvc repro --force --single-item {stage.name}` makes it"
+        ]
+    return [f"{what} changed" for what, *_ in changed]
 
 
-def _difference(now: Record, then: Record | None) -> str:
-    """The first thing that differs, in a few words."""
+def _differences(now: Record, then: Record | None) -> list[str]:
+    """All that differs, a few words each. Of a stage that has no outputs, an input that is not there either
+    is no difference: another stage makes it."""
     missing = [out for out, digest in now.outs.items() if digest is None]
-    if missing:
-        return f"{missing[0]} is missing"
+    causes = [f"{out} is missing" for out in missing]
     if then is None:
-        return "no record of how its outputs were made"
+        return causes or ["no record of how its outputs were made"]
     if now.cmd != then.cmd:
-        return "its command changed"
-    for what, new, old in (("input", now.deps, then.deps), ("output", now.outs, then.outs)):
-        for path in sorted({*new, *old}):
-            if new.get(path) != old.get(path):
-                return f"{what} {path} changed"
-    old_values, new_values = _flat(then.params), _flat(now.params)
-    for key in sorted({*old_values, *new_values}):
-        old, new = old_values.get(key, "nothing"), new_values.get(key, "nothing")
-        if old != new:
-            return f"{key} changed from {old} to {new}"
-    return "its record differs"
+        causes.append("its command changed")
+    for key, old, new in _changed(then.params, now.params):
+        causes.append(f"{key} changed from {old} to {new}")
+    for what, current, recorded in (("input", now.deps, then.deps), ("output", now.outs, then.outs)):
+        for path in sorted({*current, *recorded}):
+            gone = missing and current.get(path) is None
+            if current.get(path) != recorded.get(path) and not gone:
+                causes.append(f"{what} {path} changed")
+    return causes or ["its record differs"]
+
+
+def _changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """Dotted keys whose value changed, with the old and the new one."""
+    old, new = _flat(then), _flat(now)
+    pairs = ((key, old.get(key, "nothing"), new.get(key, "nothing")) for key in sorted({*old, *new}))
+    return [(key, was, is_now) for key, was, is_now in pairs if was != is_now]
 
 
 def _flat(params: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested values by dotted key; the file name stands before its keys."""
+    """Nested values by dotted key; the file name comes before its keys."""
     flat: dict[str, Any] = {}
     for key, value in params.items():
         name = f"{prefix}{key}"
@@ -140,7 +157,7 @@ def by_reason(states: list["State"]) -> list[tuple[str, str]]:
 
 
 STAMPS = Path(".vouch/stamps")
-MARKER = ".snakemake_timestamp"  # which Snakemake puts into folders that a rule has made
+MARKER = ".snakemake_timestamp"  # Snakemake puts this file into folders that a rule has made
 _LONG_AGO = 1
 _SECOND = 1_000_000_000
 
@@ -151,7 +168,7 @@ def stamp_path(stage: Stage) -> str:
 
 
 def _clock(path: str) -> str:
-    """The file whose time Snakemake takes for a path: in a folder, its own marker if it wrote one."""
+    """The file whose time Snakemake reads for a path: in a folder, its own marker if it wrote one."""
     marker = os.path.join(path, MARKER)
     return marker if os.path.isfile(marker) else path
 
@@ -173,7 +190,7 @@ def _touch(path: str, when: int) -> None:
 
 
 def _touch_now(path: str) -> None:
-    """The only time that may be given to a file of somebody else, where this user may write it."""
+    """Sets the present time: no other may be given to another user's file, even a writable one."""
     try:
         os.utime(path, follow_symlinks=False)
     except PermissionError:
@@ -187,18 +204,18 @@ def _write_stamp(path: str, text: str, when: int) -> None:
     try:
         Path(path).write_text(text, encoding="utf-8")
         os.utime(path, ns=(when, when))
-    except PermissionError:  # another user's: of its folder both may write
+    except PermissionError:  # another user's file, in a folder that both users may change
         Path(path).unlink(missing_ok=True)
         Path(path).write_text(text, encoding="utf-8")
         os.utime(path, ns=(when, when))
 
 
 def settle(dag: Dag) -> list[State]:
-    """Writes all stamps and moves times so that Snakemake plans exactly what is not fresh."""
+    """Writes all stamps and moves times so that Snakemake plans exactly the stages that are not fresh."""
     STAMPS.mkdir(parents=True, exist_ok=True)
     result = states(dag)
     now = time.time_ns()
-    settled = functools.cache(_time_of)  # what a stage reads was settled before it, and stays
+    settled = functools.cache(_time_of)  # a stage's inputs were settled before it and stay as they are
     for state in result:
         stage, stamp = state.stage, stamp_path(state.stage)
         earliest = max(map(settled, dag.watched(stage)), default=0) if state.fresh else 0

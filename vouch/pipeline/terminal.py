@@ -1,4 +1,4 @@
-"""Standard streams: progress of a long stage, keeping libraries' warnings off them, and closed ones."""
+"""Standard streams: progress of a long stage, libraries' warnings kept away, and closed streams."""
 
 import logging
 import os
@@ -45,7 +45,7 @@ class _Aside(logging.Handler):
 def warnings_aside() -> Iterator[list[str]]:
     """Keeps libraries' warnings off the terminal; the list has them when the block has ended, each once.
 
-    They are shown as ever where somebody asks for them: `PYTHONWARNINGS=default`, or VOUCH_TRACEBACK=1.
+    They are shown as usual if somebody asks for them: `PYTHONWARNINGS=default`, or VOUCH_TRACEBACK=1.
     """
     found: list[str] = []
     if sys.warnoptions or os.environ.get("VOUCH_TRACEBACK"):
@@ -65,7 +65,7 @@ def warnings_aside() -> Iterator[list[str]]:
 def open_streams() -> None:
     """Makes closed standard streams (`2>&-`, some services) lead nowhere, here and in child processes.
 
-    The next file that is opened would get the number of a closed one, and with it what libraries print.
+    Otherwise the next file to be opened would get a closed stream's number, and what libraries print there.
     """
     for number in range(len(_NAMES)):
         try:

@@ -1,4 +1,4 @@
-"""What pydantic finds wrong with a file's content, in lines that a person can act on."""
+"""The problems that pydantic finds in a file's content, in lines that a person can act on."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,12 +10,12 @@ from vouch.pipeline.errors import did_you_mean, refusal
 
 T = TypeVar("T", bound=BaseModel)
 NAME = r"^[a-z][a-z0-9_]*$"
-"""What names of datasets, models and the like are made of."""
+"""The pattern of the names of datasets, models and the like."""
 _NO_KEYS = ("[key]", "[one]", "[several]")  # parts of a path that pydantic and tags of alternatives add
 
 
 def validated(model: type[T], values: Any, where: str) -> T:
-    """The content of a file as its model has it. where: the file. Raises UserError with all problems."""
+    """The content of a file as its model. where: the file's name. Raises UserError with all problems."""
     found, problems = parsed(model, values)
     if found is None:
         raise refusal(where, problems)
@@ -23,8 +23,8 @@ def validated(model: type[T], values: Any, where: str) -> T:
 
 
 def parsed(model: type[T], values: Any) -> tuple[T | None, list[str]]:
-    """The content of a file as its model has it, or a line for each problem that it has."""
-    # no model here has a use for them, and YAML can say them
+    """The content of a file as its model, or a line for each problem in it."""
+    # YAML has infinity and NaN, and no model here has a use for them
     endless = [f"{key}: Input should be a finite number, found {value}" for key, value in _not_finite(values)]
     if endless:
         return None, endless
@@ -62,14 +62,14 @@ def _explained(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
 
 
 def _field_at(model: type[BaseModel], path: Sequence[Any]) -> str:
-    """What the field at a path of a nested model says about itself."""
+    """The description of the field at a path of a nested model."""
     level = _level_at(model, path[:-1])
     field = getattr(level, "model_fields", {}).get(path[-1])
     return (field and field.description) or ""
 
 
 def _keys_at(model: type[BaseModel], path: Iterable[Any]) -> list[str]:
-    """Valid keys at a path of a nested model, empty where the path leaves the models."""
+    """Valid keys at a path of a nested model, empty if the path leads out of the models."""
     level = _level_at(model, path)
     return sorted(level.model_fields) if isinstance(level, type) and issubclass(level, BaseModel) else []
 

@@ -3,7 +3,7 @@
 PyYAML implements YAML 1.1, where `12e4567`, `0123456`, `1:30`, `yes` and `on` mean something else
 than they do for DVC. Both runners and every stage must see one value, so the resolvers are
 replaced by those of the 1.2 core schema as ruamel.yaml has them (digits may hold `_`). A plain date is
-refused: DVC makes an object of it that no parameter can be. Standard library and PyYAML only: the
+refused: DVC turns it into an object, and no parameter may be one. Standard library and PyYAML only: the
 Snakefile uses it.
 """
 
@@ -18,7 +18,7 @@ from vouch.pipeline.errors import UserError
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """SafeLoader, the C one where there is one, with the implicit resolvers of YAML 1.2's core schema."""
+    """SafeLoader (written in C, if available) with the implicit resolvers of YAML 1.2's core schema."""
 
 
 _Loader.yaml_implicit_resolvers = {}
@@ -39,12 +39,12 @@ _Loader.yaml_implicit_resolvers.setdefault("", []).append(("tag:yaml.org,2002:nu
 
 
 _MOST_REPEATED = 100_000  # values that aliases may repeat
-_MOST_DEEP = 100  # levels of lists and mappings in each other
+_MOST_DEEP = 100  # levels of nested lists and mappings
 _MOST_DIGITS = 100  # more than any parameter needs, few enough to be printed
 
 
 def _refused(problem: str, where: yaml.Node | yaml.Event) -> yaml.constructor.ConstructorError:
-    mark: Any = where.start_mark  # of one of two classes, the C parser's or the other's
+    mark: Any = where.start_mark  # its class is that of the C parser or of the other one
     return yaml.constructor.ConstructorError(None, None, problem, mark)
 
 
@@ -87,7 +87,7 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
         if not isinstance(key_node, yaml.ScalarNode):
             raise _refused("a key must be a plain name, not a list or mapping", key_node)
         key = loader.construct_object(key_node)
-        if key == "<<":  # no part of YAML 1.2, but DVC would merge
+        if key == "<<":  # not part of YAML 1.2, but DVC would merge
             raise _refused("merge keys (<<) are not read, write the keys out", key_node)
         if key in seen:
             raise _refused(f"key {key!r} stands twice", key_node)
@@ -103,9 +103,9 @@ _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
 
 
 def _check_aliases(whole: yaml.Node) -> None:
-    """Raises ConstructorError where aliases lead in a circle, or stand for far more than anybody wrote.
+    """Raises ConstructorError if aliases form a circle, or repeat far more values than anybody would write.
 
-    A few lines of lists that hold each other ten times over are billions of values.
+    A few lists, each with the one before it ten times, amount to billions of values.
     """
     sizes: dict[int, int] = {}  # of each node, 0 while it is being counted
 
@@ -124,14 +124,14 @@ def _check_aliases(whole: yaml.Node) -> None:
 
 
 def _most_levels(line: str) -> int:
-    """No more blocks than these end in a line: two begin in a column or at one of three characters."""
+    """The most blocks that can end in a line: at most two begin in a column or at one of - ? :."""
     return 2 * (len(line) - len(line.lstrip(" ")) + sum(map(line.count, "-?:")))
 
 
 def _check_depth(text: str) -> None:
-    """Raises ConstructorError where lists and mappings hold each other too deep.
+    """Raises ConstructorError if lists and mappings are nested too deep.
 
-    The C parser follows them by recursion, to the end of its process, and takes time by the square of their
+    The C parser follows them by recursion, which ends the process, and its time grows with the square of the
     depth; the events of the same text come one by one.
     """
     deepest = max(map(_most_levels, text.split("\n")))
@@ -171,7 +171,7 @@ def loads(text: str, where: str) -> Any:
 
 
 def load(path: Path) -> Any:
-    """The value of a YAML file. Raises UserError where it is missing or not valid."""
+    """The value of a YAML file. Raises UserError if it is missing or not valid."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -4,7 +4,7 @@
 exchange, earlier turns. `Prompts.rows` yields the rows of the prompts table for one item.
 
 `vary` takes at most three times as long as pyarrow takes to write its rows (benchmarks/vary.py). So drafts of
-an item that show the same words or the same images, as several severities do, share them."""
+an item with the same words or the same images (as several severities have the same words) share them."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,8 +21,9 @@ from vouch.prompts.combination import Variation
 from vouch.prompts.draft import TURNS, Draft, Item, Step, prompt_id, start
 from vouch.prompts.exchange import Exchanges
 from vouch.prompts.fit import as_added
-from vouch.prompts.template import ADDED, JOINING, LABELS, ImageMarks, Template, in_words
+from vouch.prompts.template import ADDED, JOINING, LABELS, ImageMarks, Template
 from vouch.tables.asked import ACCEPTED, BY_HAND, CLEAN, ITEMS, PLACEHOLDER, TEXT, image_revision
+from vouch.tables.marks import in_words
 
 # Reading items
 
@@ -61,7 +62,7 @@ class Rewrites:
                 self._others.setdefault(row["original"], {})[row["kind"]] = row["rewrite"]
 
     def question(self, original: str) -> str | None:
-        """The question as people cleaned it, None where they dropped it."""
+        """The question as people cleaned it, None if they dropped it."""
         return self._cleaned.get(original, original)
 
     def others(self, question: str) -> Mapping[str, str]:
@@ -80,7 +81,7 @@ class ItemBuilder:
     def items(self, rows: Sequence[Mapping[str, Any]], path: Path) -> list[Item]:
         """Items of one group, from adjacent rows; each has its earlier turns.
 
-        rows: COLUMNS, and `index`. Raises UserError where a turn is none of the rows before.
+        rows: COLUMNS, and `index`. Raises UserError if a turn is none of the rows before.
         """
         followed = {turn for row in rows for turn in row["turns"] or ()}
         items: dict[str, Item] = {}
@@ -109,7 +110,7 @@ class ItemBuilder:
 
 
 def text_cap(template: Template, path: Path) -> int | None:
-    """Most tokens of a generated text; 0 where the references decide and no item has any."""
+    """Most tokens of a generated text; 0 if the length of references decides and no item has any."""
     if not isinstance(template.max_tokens, str):
         return template.max_tokens
     batches = ITEMS.open(path).iter_batches(columns=["references"], use_threads=False)
@@ -121,14 +122,14 @@ def text_cap(template: Template, path: Path) -> int | None:
 # Rows of the prompts table
 
 Before = dict[str, Sequence[str]]
-"""Outputs of the earlier prompts of a group, by their id."""
+"""Outputs of the earlier prompts of a group, by prompt id."""
 
 
 @dataclass(frozen=True)
 class Prompts:
     """Makes the prompts of items, in the order of the variations.
 
-    name: of the template. cap: most tokens of a generated text, or None; 0 where a template caps texts by
+    name: of the template. cap: most tokens of a generated text, or None; 0 if a template caps texts by
     references and there are none.
     """
 
@@ -145,7 +146,7 @@ class Prompts:
         """
         first = start(item, self.template, "")
         frames: Frames = {}
-        rendered: dict[object, Columns] = {}  # of drafts that show the item's own words
+        rendered: dict[object, Columns] = {}  # for drafts that show the item's own words
         unchanged = recipes(first)
         for variation in self.variations:
             answers = variation.answers(item)
@@ -177,7 +178,7 @@ class Prompts:
                 }
 
     def _check(self, draft: Draft, name: str, outputs: Sequence[str], before: Before) -> None:
-        """Raises UserError where a prompt must not be in the table."""
+        """Raises UserError if a prompt must not be in the table."""
         for source in (source for sources in draft.earlier for source in sources or [""]):
             if source not in before:
                 raise UserError(
@@ -200,7 +201,7 @@ class Prompts:
 # Rendering the words
 
 Columns = dict[str, Any]
-"""Columns of the prompts table that say what a prompt shows."""
+"""Columns of the prompts table that describe what a prompt shows."""
 
 
 class Frame(NamedTuple):
@@ -213,15 +214,15 @@ class Frame(NamedTuple):
 
 
 Frames = dict[tuple[Item, Template, bool], Frame]
-"""By item, template and whether options are shown; all orders of the options share a frame. Only of items
+"""Frames by item, template and whether options are shown; all orders of the options share one. Only for items
 without image marks."""
 
 
 class _Layout(NamedTuple):
     """How a template shows options in a given order, whatever their texts.
 
-    added: texts of those that it adds. order: for each option its index, or the template's own. labels:
-    as the text shows them, none where it shows no options. pattern: the options in the text, `%s` for each.
+    added: texts of the options that it adds. order: of each option its index, or its role if added. labels:
+    as the text shows them, none if it shows no options. pattern: the options in the text, `%s` for each.
     """
 
     added: Sequence[str]
@@ -231,9 +232,9 @@ class _Layout(NamedTuple):
 
 
 def render(draft: Draft, answers: tuple[int, ...], template: str, frames: Frames) -> Columns:
-    """What a prompt shows. Raises UserError where there are more options than labels.
+    """The columns of what a prompt shows. Raises UserError if there are more options than labels.
 
-    answers: indices of the correct ones of the item's options. template: name of its file. frames: those made
+    answers: indices of the correct options of the item. template: name of its file. frames: those made
     so far, to which new ones are added."""
     item, own, marks = draft.item, draft.template, _image_marks(draft)
     turns = _turns(draft, marks, template, frames) if draft.turns or own.sample is not None else []
@@ -273,15 +274,15 @@ def _correct(draft: Draft, answers: tuple[int, ...]) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4096)
 def _shown_at(order: tuple[int, ...], answers: tuple[int, ...]) -> tuple[int, ...]:
-    """Positions of the correct options in the order that is shown."""
+    """Positions of the correct options in the order in which they are shown."""
     return tuple([position for position, index in enumerate(order) if index in answers])
 
 
-_NO_MARKS = ImageMarks(0, "first")  # has no state where texts hold no marks, so all prompts can share it
+_NO_MARKS = ImageMarks(0, "first")  # has no state if texts hold no marks, so all prompts can share it
 
 
 def _image_marks(draft: Draft) -> ImageMarks:
-    """If the images were taken away, the words are those for images that come first."""
+    """Decides the words for images. If images were taken away, marks become words as if these came first."""
     if not draft.item.marked and not draft.turns:
         return _NO_MARKS
     removed = draft.template.images == "interleaved" and not draft.images
@@ -335,7 +336,7 @@ def _frame(item: Item, template: Template, marks: ImageMarks, options: bool) -> 
     hint = None if item.hint is None else marks.passage(item.hint)
     question = marks.passage(item.question)
     try:
-        # The image stands at its mark in the body; an instruction that repeats the words only names it.
+        # The image is at its mark in the body; an instruction that repeats the words only names it.
         body = template.body if options else template.open_body
         named_hint = None if hint is None or "{hint}" not in body else in_words(hint)
         named_question = in_words(question) if "{question}" in body else question

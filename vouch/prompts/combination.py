@@ -1,4 +1,4 @@
-"""A name in params.yaml as a variation: `vr_b`, with a level `vr_b_5`, or several joined with `+`."""
+"""Reads the name of a variation in params.yaml: `vr_b`, with a level `vr_b_5`, or several joined by `+`."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,34 +15,34 @@ from vouch.tables.asked import COMPLEMENT, KEPT, OWN, SWAPPED
 
 @dataclass(frozen=True)
 class VariationPart:
-    """One variation of a combination. level: None where it has none."""
+    """One variation of a combination. level: None if it has no levels."""
 
     declaration: Declaration
     level: int | None
 
     @property
     def name(self) -> str:
-        """Without the level."""
+        """The name without the level."""
         return self.declaration.name
 
     @cached_property
     def vary(self) -> Callable[[Draft], Draft | Sequence[Draft] | None]:
-        """Makes the drafts of this level."""
+        """The function that makes the drafts of this level."""
         vary = self.declaration.vary
         return vary if self.level is None else partial(vary, level=self.level)
 
 
 @dataclass(frozen=True)
 class Variation:
-    """A variation as params.yaml names it: its parts, done one after the other."""
+    """A variation as params.yaml names it: its parts, applied one after the other."""
 
     name: str
     parts: tuple[VariationPart, ...]
 
     @property
     def same_as(self) -> frozenset[tuple[str, int | None]]:
-        """Equal for two names of the same variation: its parts in another order, or the default level
-        unnamed."""
+        """Equal for two names of the same variation, with its parts in another order or without its default
+        level."""
         return frozenset((part.name, part.level) for part in self.parts)
 
     @cached_property
@@ -57,21 +57,21 @@ class Variation:
 
     @cached_property
     def columns(self) -> dict[str, Any]:
-        """Columns of the prompts table that say which variation a prompt is of."""
+        """Columns of the prompts table that describe the variation of a prompt."""
         return {"variation": self.name, "family": self.family, "effect": self.effect}
 
     @cached_property
     def _in_order(self) -> tuple[VariationPart, ...]:
-        """The parts in an order that does not depend on the name: if two of them make several drafts, this
-        order decides which is number 2."""
+        """The parts in an order that does not depend on the name. If two of them make several drafts, this
+        order decides how the drafts are numbered."""
         return tuple(sorted(self.parts, key=lambda part: part.name))
 
     def drafts(self, item: Item, template: Template) -> tuple[list[Draft], bool]:
-        """Drafts of an item, none where the variation does not apply; and whether they are numbered."""
+        """The drafts of an item (none if the variation does not apply), and whether they are numbered."""
         return self.of(start(item, template, self.name))
 
     def of(self, first: Draft) -> tuple[list[Draft], bool]:
-        """The same for an item's first draft."""
+        """The same, made from the first draft of an item."""
         drafts, numbered = [Draft(self.name, *first[1:])], False
         for part in self._in_order:
             changed: list[Draft] = []
@@ -88,7 +88,7 @@ class Variation:
         return drafts, numbered and bool(drafts)
 
     def answers(self, item: Item) -> tuple[int, ...] | None:
-        """Indices of the correct options afterwards; None where they cannot be flipped.
+        """Indices of the options that are correct after the variation; None if they cannot be flipped.
 
         Each part must be able to flip them, even if two of them together keep them.
         """
@@ -107,16 +107,16 @@ class Variation:
 
 
 def _misleads(first: Draft, draft: Draft) -> bool:
-    """Whether an option that refers to others, as `Both A and B`, would refer to the wrong ones."""
+    """Whether an option that refers to others, such as `Both A and B`, would refer to the wrong ones."""
     options = draft.item.options
-    if options is not first.item.options or not draft.template.shows_options:  # they are not what is asked
+    if options is not first.item.options or not draft.template.shows_options:  # the options are not shown
         return False
     moved = draft.order != first.order and names_others(options)
     return moved or (draft.template.labels != first.template.labels and names_letters(options))
 
 
 def combined(effects: Iterable[str]) -> str:
-    """The joint effect of several: an even number of flips keeps the answer."""
+    """The joint effect of several effects: an even number of flips keeps the answer."""
     effects = list(effects)
     if OWN in effects:
         return OWN

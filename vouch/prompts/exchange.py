@@ -1,7 +1,7 @@
-"""Which images to exchange, as people decide: VS-E of PARC (Schmalfuss et al. 2025).
+"""People's decisions on which images to exchange, for VS-E of PARC (Schmalfuss et al. 2025).
 
-For datasets whose source does not say which image changes the answer. If several items ask one question about
-two images each, people say of two images that lost which would win. An item whose loser would win
+Some sources do not say which image changes the answer. If several items of such a dataset ask a question on
+two images each, people say which of two images that lost would win. An item whose loser would win
 against another loser can get that one in place of its winner (`replaced` is WINNER). The mirrored way (LOSER)
 compares images that won: an item can get one in place of its loser if its winner would lose against it.
 
@@ -52,7 +52,7 @@ class Pair:
 
     @property
     def key(self) -> tuple[str, str, frozenset[str]]:
-        """The same whichever of the two comes first."""
+        """The same key whichever of the two images comes first."""
         return self.question, self.replaced, frozenset(self.images)
 
 
@@ -73,7 +73,7 @@ def _about(row: Mapping[str, str]) -> tuple[tuple[str, str, frozenset[str]], str
 
 
 def read_decisions(path: Path, further: Sequence[str] = ()) -> list[ExchangeDecision]:
-    """The decisions in a file, rows without one left out. Raises UserError with file and line.
+    """The decisions in a file; rows without a decision are ignored. Raises UserError with file and line.
 
     further: names of columns that are allowed but not read.
     """
@@ -93,7 +93,7 @@ def read_decisions(path: Path, further: Sequence[str] = ()) -> list[ExchangeDeci
 def check_known(
     decisions: Iterable[ExchangeDecision], images: Mapping[tuple[str, str], Collection[str]], dataset: str
 ) -> None:
-    """Raises UserError where a decision is about a question or an image that nobody could compare.
+    """Raises UserError if a decision is about a question or an image that nobody could compare.
 
     images: (question, replaced) -> digests of the images that can be compared.
     """
@@ -130,7 +130,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class ComparingItem:
-    """An item with two images, one of which is the answer. index: of the winner."""
+    """An item with two images, one of which (the winner) is the answer. index: that of the winner."""
 
     id: str
     question: str
@@ -141,7 +141,7 @@ class ComparingItem:
 
 @dataclass(frozen=True)
 class Candidate:
-    """Two images that a person may compare, and the ids of the items that could get the other one."""
+    """Two images that a person may compare, and for each the ids of items that could get the other."""
 
     pair: Pair
     of_first: tuple[str, ...]
@@ -149,7 +149,7 @@ class Candidate:
 
 
 def compared(row: Row) -> ComparingItem | None:
-    """A row of the items table; None where it does not compare two images, or its source names others."""
+    """A row of the items table; None if it does not compare two images, or its source names replacements."""
     images, answers = row["images"], row["answers"]
     two = len(images) == len(set(images)) == 2
     named = sides(row["options"]) if two and len(answers) == 1 and not any(row["exchange"] or ()) else None
@@ -160,7 +160,7 @@ def compared(row: Row) -> ComparingItem | None:
 
 
 def candidates(items: Iterable[ComparingItem], replaced: str) -> Iterator[Candidate]:
-    """Every two images that lost (for LOSER: that won) in questions that at least two items ask."""
+    """Every pair of images that lost (for LOSER: that won) in items with the same question."""
     asked: dict[str, list[ComparingItem]] = {}
     for item in items:
         asked.setdefault(item.question, []).append(item)
@@ -182,7 +182,7 @@ def comparable(rows: Iterable[Row]) -> Mapping[tuple[str, str], set[str]]:
 
 
 class Exchanges:
-    """Decisions, to look items up in."""
+    """Decisions, for looking up which images can be exchanged."""
 
     def __init__(self, decisions: Iterable[ExchangeDecision]) -> None:
         self._fitting: dict[tuple[str, str, str], set[str]] = {}
@@ -202,7 +202,7 @@ class Exchanges:
         return spare if item.index == 0 else spare[::-1]
 
     def _one(self, item: ComparingItem, replaced: str) -> str | None:
-        """If several fit, the item's id decides, so that all of them come up."""
+        """The replacement, or None. If several fit, the item's id decides, so that all of them come up."""
         stays, removed = (item.loser, item.winner) if replaced == WINNER else (item.winner, item.loser)
         fitting = sorted(self._fitting.get((replaced, item.question, stays), set()) - {removed})
         drawn = int.from_bytes(sha256(f"{item.id}/{replaced}".encode()).digest()[:8])

@@ -1,7 +1,7 @@
-"""Whether a question fits the prompt template of its dataset: `prepare` refuses some and flags others.
+"""Checks whether questions fit the prompt template of their dataset: `prepare` refuses or flags the others.
 
 Some options refer to others (`Both A and B`, `neither of the above`), so their letters and positions must
-stay as they are. Some say what a template adds, such as `None of the above`."""
+stay as they are. Some say the same as an option that a template adds, such as `None of the above`."""
 
 import re
 import unicodedata
@@ -11,10 +11,11 @@ from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
-from vouch.prompts.template import ADDED, ImageMarks, Template, changed_marks, marked
+from vouch.prompts.template import ADDED, ImageMarks, Template, changed_marks
 from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables.marks import marked
 
-# `None of these numbers is possible` and `none of them` as well as `None of the above`
+# Matches `None of these numbers is possible` and `none of them` as well as `None of the above`.
 _NONE = re.compile(
     r"none(?: of (?:them|these|those|(?:the|these|those) (?:above|others?|options|answers|choices|numbers))"
     r"(?: (?:is|are|was|were) .*)?)?",
@@ -23,7 +24,7 @@ _NONE = re.compile(
 _DONT_KNOW = re.compile(r"(?:i )?(?:don['’]t|do not) know", re.IGNORECASE)
 _SAYS = {"none_of_above": _NONE, "dont_know": _DONT_KNOW}
 _LATEX = re.compile(r"\$\s*\\text\s*\{(.*)\}\s*\$")
-# Of the options, not of things: `None` may be a number, and `none of them` of what the question asks about.
+# None of the options: `None` alone may be a number, and `none of them` none of the things in the question.
 _NOUNS = r"(?:options?|answers?|choices?|alternatives?|statements?)"
 _NONE_OF_OPTIONS = re.compile(
     rf"(?:none|not any)(?: of)?(?=.* (?:above|others?|these|those|given|listed|{_NOUNS})\b)"
@@ -31,7 +32,7 @@ _NONE_OF_OPTIONS = re.compile(
     r"(?: (?:is|are) (?:correct|right|true|possible|suitable))?"
 )
 
-# What may stand beside letters where an option refers to others: `Both A and B are right`, `A、B都对`
+# Words beside the letters of an option that refers to others: `Both A and B are right`, `A、B都对`
 _BESIDE_LETTERS_TEXT = """and or nor but not only just both either neither none all any of the same as except
 without with is are true false correct right wrong incorrect option options answer answers choice choices
 alternative alternatives statement statements letter letters also together one two three & + / , ;
@@ -109,8 +110,8 @@ def _folded(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def as_added(text: str) -> int | None:
-    """Which of the options that a template may add, DONT_KNOW or NONE_OF_ABOVE, an option says in its own
-    words."""
+    """DONT_KNOW or NONE_OF_ABOVE, if an option says the same as this option, which a template may add;
+    else None."""
     words = _folded(text).strip().rstrip(".")
     if _DONT_KNOW.fullmatch(words):
         return DONT_KNOW
@@ -121,7 +122,7 @@ def as_added(text: str) -> int | None:
 class Fit:
     """Checks questions against a template.
 
-    template, name: of the dataset. counted: whether items keep the number of options of their source.
+    template, name: the dataset's template. counted: whether items keep the number of options of their source.
     """
 
     template: Template
@@ -144,7 +145,7 @@ class Fit:
         return ""
 
     def flags(self, row: Mapping[str, Any]) -> set[str]:
-        """Flags for a row of the items table that its prompts do not show unchanged."""
+        """Flags of a row of the items table that say how its prompts differ from it."""
         template, options, flags = self.template, row["options"], set()
         body = template.body if options else template.open_body
         passages = [text for text in (row["hint"] if "{hint}" in body else None, row["question"]) if text]

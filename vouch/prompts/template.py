@@ -1,6 +1,6 @@
 """A prompt template, a YAML file that says how an item becomes text (docs/prompt-templates.md).
 
-The second half places images among the words, as `pictures` of the template says.
+The second half of this file puts images among the words, as `pictures` of the template says.
 """
 
 import re
@@ -24,6 +24,7 @@ from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.yaml12 import load
 from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
 from vouch.tables.asked import IMAGE_MARK, LETTERS, OUTPUTS
+from vouch.tables.marks import in_words, marked, without_figure
 
 TEMPLATES = Path("vouch/prompts/templates")
 ADDED = {"dont_know": DONT_KNOW, "none_of_above": NONE_OF_ABOVE}
@@ -144,18 +145,18 @@ class Template(BaseModel):
 
     @property
     def shows_options(self) -> bool:
-        """Whether options stand in the text."""
+        """Whether the text shows the options."""
         return OPTIONS in self.body
 
     def added_to(self, options: int) -> dict[Literal["dont_know", "none_of_above"], str]:
-        """The options that the template adds to an item's own. options: how many these are."""
+        """The options that the template adds to an item's own. options: how many the item has."""
         if not self.added:
             return {}
         room = len(self.added) if self.pad_to is None else max(self.pad_to - options, 0)
         return dict(list(self.added.items())[:room])
 
     def crowded(self, options: int, name: str) -> str:
-        """Why a question cannot have this many options, or nothing. name: of the template's file."""
+        """Why a question cannot have this many options; empty if it can. name: of the template's file."""
         added, most = len(self.added_to(options)), len(LABELS[self.labels])
         if options + added <= most:
             return ""
@@ -166,9 +167,9 @@ class Template(BaseModel):
         )
 
     def instruction(self, index: int, hint: str | None, question: str) -> str:
-        """The instruction for the question at an index of the dataset; empty where the template has none.
+        """The instruction for the question at an index of the dataset; empty if the template has none.
 
-        Raises UserError where it needs a hint that is missing.
+        Raises UserError if it needs a hint that is missing.
         """
         if not self.instructions:
             return ""
@@ -180,7 +181,7 @@ class Template(BaseModel):
     def around(
         self, hint: str | None, question: str, options: bool, instruction: str = ""
     ) -> tuple[str, str]:
-        """The text before and after the options; all of it before them where none are shown."""
+        """The text before and after the options; all of it is before them if none are shown."""
         absent = hint is None or hint.lower() in [text.lower() for text in self.absent_hints]
         before = self.no_hint if absent else self.hint.format(hint=hint)
         fields = {"hint": before, "question": question, "instruction": instruction}
@@ -188,7 +189,7 @@ class Template(BaseModel):
         return head.format(**fields), tail.format(**fields)
 
     def listed(self, labels: Sequence[str]) -> str:
-        """The options as the text shows them, each after its label, with `%s` for its text; empty where the
+        """The options as the text shows them, each after its label, with `%s` for its text; empty if the
         template shows none."""
         if not self.shows_options:
             return ""
@@ -196,7 +197,7 @@ class Template(BaseModel):
         return gap.join(line.format(label=label, text="%s") for label in labels)
 
     def sample_turn(self) -> tuple[str, str] | None:
-        """The sample as an exchange, None without one."""
+        """The sample as an exchange, None if there is none."""
         if self.sample is None:
             return None
         before = "" if self.response is None else f"{self.response} "
@@ -242,38 +243,7 @@ def _checked(value: Any, where: str) -> Template:
 
 # Marks of images in the words of an item: `<image 1>`
 
-_FIRST = re.compile(rf"^(?:{IMAGE_MARK.pattern}[ \t]*)+")
-_BEGIN = "<image"  # of every mark; looked for first, because most texts have none
 _IN_WORDS = re.compile(r"(?<!<)\bimage [1-9][0-9]{0,3}\b")
-_LAST = re.compile(rf"(?:{IMAGE_MARK.pattern}[ \t]*)+$")
-
-
-def marked(text: str) -> bool:
-    """Whether a text may hold a mark; a text that does not is shown as it is."""
-    return _BEGIN in text
-
-
-def in_words(text: str) -> str:
-    """The text with every mark as words: `image 1`."""
-    return IMAGE_MARK.sub(r"image \1", text) if marked(text) else text
-
-
-def without_figure(text: str) -> str:
-    """The text without marks at the ends of lines, and without lines that hold nothing else; other marks as
-    words."""
-    if not marked(text):
-        return text
-    lines = text.split("\n")
-    kept = [bare for line in lines if (bare := _without_ends(line)) or not IMAGE_MARK.search(line)]
-    return in_words("\n".join(kept)) if "".join(kept).strip() else in_words(text)
-
-
-def _without_ends(line: str) -> str:
-    head = line.lstrip(" \t")
-    if _FIRST.match(head):
-        line = _FIRST.sub("", head)
-    last = _LAST.search(line)
-    return line[: last.start()].rstrip(" \t") if last else line
 
 
 def changed_marks(before: str, after: str) -> tuple[bool, bool]:
@@ -285,7 +255,7 @@ def changed_marks(before: str, after: str) -> tuple[bool, bool]:
 
 
 class ImageMarks:
-    """Decides where the images of one prompt stand. Give it the texts in the order in which they are read.
+    """Decides the positions of a prompt's images. Give it the texts in the order in which they are read.
 
     images: how many. mode: `pictures` of the template.
     """
@@ -314,7 +284,7 @@ class ImageMarks:
         return f"<image {number}>"
 
     def front(self) -> str:
-        """The marks before the text: if some images have a mark in it, those of all others."""
+        """The marks to put before the text: of all images without a mark in it, if some have one."""
         if not self._placed:
             return ""
         left = (number for number in range(1, self._images + 1) if number not in self._placed)

@@ -1,7 +1,7 @@
-"""Warnings about models whose scored answers may not be what they would have answered.
+"""Warnings about models whose scored answers may not be those that they would really give.
 
-Models that claims leave out, with the rate that is too high and what to do (vouch/metrics/unranked.py has the
-limits); how far undecided texts may move an accuracy; what a judge and people decided, and how well they
+They say which models claims leave out, which rate is too high and what to do (vouch/metrics/unranked.py has
+the limits); how far undecided texts may move an accuracy; what a judge and people decided and how well they
 agree.
 """
 
@@ -45,7 +45,7 @@ _WHY = {
 
 
 def left_out(evidence: Evidence, datasets: Sequence[str]) -> list[str]:
-    """A warning for each reason to leave models out of claims: the models, their rates, and what to do."""
+    """A warning for each reason to leave models out of claims, with the models, their rates, and advice."""
     return [text for output in (LETTERS, TEXT) if (text := _left_out(evidence, datasets, output))]
 
 
@@ -92,7 +92,7 @@ def undecided(evidence: Evidence, dataset: str) -> list[str]:
 
 
 def bounds(values: Mapping[str, float | None]) -> Iterator[str]:
-    """The bounds of an accuracy of texts: undecided texts count as wrong but may all be correct, and a judge
+    """The bounds of an accuracy of texts: undecided texts count as wrong, but all may be correct; and a judge
     may err. values: the known metrics of OF_READING."""
     accuracy, rate, judged, alone = (values.get(metric) for metric in OF_READING)
     if accuracy is not None and rate is not None and rate > WORTH_SAYING:
@@ -113,11 +113,11 @@ def _between(accuracy: float, rate: float, which: str) -> str:
 
 
 FEW = 30
-"""With fewer decisions, a sentence says that they are too few."""
+"""If people made fewer decisions, a sentence says that they are too few."""
 _ACCURACIES = ("accuracy_judge", "accuracy_people", "accuracy_ppi", "judge_unread_rate")
 _OF_PEOPLE = ("annotated_rate", "judge_kappa", SENSITIVITY, SPECIFICITY)
 METRICS = (*((name, "") for name in (*_ACCURACIES, *_OF_PEOPLE)), *((name, OPTIONS) for name in _OF_PEOPLE))
-"""Metrics with their scores that the sentences need."""
+"""The metrics, each with its score, that the sentences need."""
 Row = Mapping[str, Any]
 """value, low, high and items of a metric."""
 

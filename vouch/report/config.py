@@ -4,7 +4,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class ReportConfig(BaseModel):
-    """params.yaml, `report`. title: what the page is called."""
+    """params.yaml, `report`. title: the name of the site."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -12,7 +12,7 @@ class ReportConfig(BaseModel):
 
 
 class Scoring(BaseModel):
-    """What the pages say of params.yaml, `score`.
+    """The values of params.yaml, `score`, that the pages state.
 
     alpha: target miscoverage, the first of several. calibration: share of the items that calibrate.
     splits: repeated splits of the clean protocol. bins: of the calibration error. seed: of every draw.

@@ -1,4 +1,4 @@
-"""What variations of the prompt cost a model, and the words and heat maps that show it.
+"""The costs of prompt variations for a model, and the words and heat maps that show them.
 
 `costs` looks up the table of that name; `in_words` names a variation; `heat_map` is a table with one number
 for each model and variation.
@@ -14,7 +14,7 @@ from vouch.report.table import MISSING, Cell, Column, Grid, cells
 from vouch.tables import WITHOUT_IMAGE
 
 CONTROL = WITHOUT_IMAGE[0]
-"""Replaces every image by a grey one, so its accuracy is what the text alone gives."""
+"""The variation with a grey image in place of every image: its accuracy needs only the text."""
 ACCURACY = ("accuracy", "")
 CONFIDENCE = ("confidence", "")
 SIZE_LAC = ("set_size", "lac")
@@ -41,12 +41,12 @@ class Cost(NamedTuple):
 
     @property
     def eased(self) -> float:
-        """The gain of a model that stays at the same distance from guessing; see eased_by."""
+        """The gain of accuracy of a model that stays at the same distance from guessing; see eased_by."""
         return eased_by(self.guess, self.original)
 
     @property
     def net(self) -> "Cost":
-        """The same without that gain."""
+        """The cost without that gain."""
         low, high = (None if end is None else end - self.eased for end in (self.low, self.high))
         return self._replace(difference=self.difference - self.eased, low=low, high=high, guess=None)
 
@@ -74,10 +74,10 @@ def costs(evidence: Evidence, dataset: str) -> Costs:
 
 
 def eased_by(guess: float | None, original: float) -> float:
-    """What an accuracy gains if correct and wrong options change places, at the same distance from guessing.
+    """The gain of an accuracy if correct and wrong options change places, at the same distance from guessing.
 
-    The distance is the share of what guessing leaves (`accuracy_calibrated`): a model that guesses gains what
-    guessing gains, a perfect model gains nothing. guess: in the variation; None if answers are not flipped.
+    The distance is that of `accuracy_calibrated`: a model that only guesses gains what guessing gains, a
+    perfect model nothing. guess: accuracy of guessing in the variation; None if answers are not flipped.
     """
     return 0.0 if guess is None else (2 * guess - 1) * min(1.0, (1 - original) / guess)
 
@@ -88,12 +88,12 @@ def changes(found: Costs) -> tuple[str, ...]:
 
 
 def real_changes(found: Costs) -> tuple[str, ...]:
-    """The same without controls."""
+    """The variations in the same order, but without controls."""
     return tuple(name for name in changes(found) if not is_control(name))
 
 
 def is_control(variation: str) -> bool:
-    """Whether a variation, alone or combined, takes away what an answer rests on."""
+    """Whether a variation, alone or combined, takes away something that an answer depends on."""
     declarations = [named[0] for part in variation.split("+") if (named := at_level(part))]
     return any(one.control for one in declarations)
 
@@ -146,7 +146,7 @@ def shade(difference: float) -> str:
 
 
 def shaded(text: str, value: float, difference: float, shown: bool) -> Cell:
-    """A cell of a heat map, coloured by a difference if that is shown to be one."""
+    """A cell of a heat map, coloured by a difference if this is shown to differ from zero."""
     return Cell(text, key=value, tone="" if shown else "quiet", shade=shade(difference) if shown else "")
 
 
@@ -159,8 +159,8 @@ def heat_map(
 ) -> Grid | None:
     """A row for each variation, a column for each model.
 
-    cell: for a model and a variation, the number and how many questions it rests on, or None if it was not
-    measured. Returns None if nothing was.
+    cell: for a model and a variation, the number and the count of its questions, or None if it was not
+    measured. Returns None if no number was.
     """
     rows = []
     for variation in variations:

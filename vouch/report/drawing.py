@@ -81,7 +81,7 @@ _MOVED = re.compile(r"translate\(([-\d.]+),([-\d.]+)\)")
 
 
 def specification(chart: Chart) -> str:
-    """The vega-lite of a chart, without CONFIG, as JSON that may stand in a script element.
+    """The vega-lite of a chart, without CONFIG, as JSON that may be put into a script element.
 
     A dataset is written as the names of its columns, then its rows as lists; page.js puts them together.
     """
@@ -96,7 +96,7 @@ def _lists(rows: Sequence[Part]) -> list[list[Any]]:
 
 
 def _short(value: Any) -> Any:
-    """The same with floats rounded to as many digits as a figure can show."""
+    """The value, with floats rounded to as many digits as a figure can show."""
     if isinstance(value, dict):
         return {name: _short(inner) for name, inner in value.items()}
     if isinstance(value, list):
@@ -114,7 +114,7 @@ def svg(chart: Chart) -> str:
 
 
 def _shorten(element: ElementTree.Element) -> None:
-    """Removes what has no effect: parts that draw nothing, their roles, the font of each text, extra digits.
+    """Removes needless things: parts that draw nothing, their roles, the font of each text, extra digits.
 
     What all children share moves to the group. Opacity becomes opacity of fill and stroke: no mark has both,
     and a PDF then needs no layers.
@@ -151,7 +151,7 @@ def _shorten_attributes(of: dict[str, str]) -> None:
 
 
 def _as_circle(element: ElementTree.Element) -> None:
-    """A path that is a full circle as that element, a quarter of the bytes."""
+    """Turns a path that is a full circle into the element `circle`, a quarter of the bytes."""
     of = element.attrib
     radius, moved = (
         _CIRCLE.fullmatch(of.get("d", "")),
@@ -172,7 +172,7 @@ def document(drawn: str, title: str, description: str) -> str:
 
 
 def png(drawn: str) -> bytes:
-    """The same figure as PNG, on white."""
+    """An SVG as PNG, on white."""
     size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawn)
     width, height = size.groups() if size else ("100%", "100%")
     paper = f'<rect width="{width}" height="{height}" fill="{vegalite.PAPER}"/>'
@@ -181,7 +181,7 @@ def png(drawn: str) -> bytes:
 
 
 def _small(pixels: bytes) -> bytes:
-    """The same image in at most 256 colours, which are enough for a chart: a quarter of the bytes."""
+    """A PNG with at most 256 colours, which are enough for a chart, in a quarter of the bytes."""
     with Image.open(io.BytesIO(pixels)) as image:
         drawn = image.convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     packed = io.BytesIO()
@@ -190,8 +190,8 @@ def _small(pixels: bytes) -> bytes:
 
 
 def pdf(drawn: str) -> bytes:
-    """The same figure as PDF. vl-convert lists resources in random order; they are sorted. Its circles take
-    more bytes than arcs."""
+    """An SVG as PDF. vl-convert lists resources in random order; they are sorted. Circles become
+    arcs, which take fewer bytes."""
     arcs = r'<path \1transform="translate(\2,\3)" d="M\4,0A\4,\4,0,1,1,-\4,0A\4,\4,0,1,1,\4,0"'
     drawn = re.sub(r'<circle ([^>]*?)cx="([^"]+)" cy="([^"]+)" r="([^"]+)"', arcs, drawn)
 
@@ -236,7 +236,7 @@ def _revision() -> str:
 class RenderCache(ResultCache):
     """`RenderCache()(kind, given, make)`: what `make` returned for this kind and text, now or earlier.
 
-    The key covers all that can change the bytes: what is drawn, the drawing code, and the versions of the
+    The key covers all that can change the bytes: the chart, the drawing code, and the versions of the
     renderer and of Pillow.
     """
 
@@ -244,7 +244,7 @@ class RenderCache(ResultCache):
         super().__init__(root)
 
     def __call__(self, kind: str, given: str, make: Callable[[], bytes]) -> bytes:
-        """make: draws; its bytes must depend only on `given` and the code."""
+        """make: draws the figure; its bytes must depend only on `given` and the code."""
         name = hashlib.sha256("\0".join([kind, _revision(), given]).encode()).hexdigest()
         drawn = self.get(name)
         if drawn is None:

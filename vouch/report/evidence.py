@@ -1,4 +1,4 @@
-"""The results of the earlier stages, in the form in which every part of the report looks them up.
+"""The results of the earlier stages, in a form in which every part of the report can look them up.
 
 `Evidence` holds their tables as data frames. A cell of the leaderboard is a `Number`, the difference of two
 models a `Pair`; both are found by name in `Numbers` and `Comparisons`.
@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from vouch.metrics.blind import BLIND_RATE, blind
 from vouch.metrics.comparison import statistics
 from vouch.metrics.unranked import OF_GATE, Place, unranked
 from vouch.report.config import Scoring
 from vouch.report.gates import INFINITE, MINIMUM, SIGNIFICANCE, minimum_detectable_effect
 from vouch.tables.asked import ORIGINAL, OUTPUTS
-from vouch.tables.results import TRANSFER
+from vouch.tables.results import BLIND, TRANSFER
 
 
 class Number(NamedTuple):
@@ -34,7 +35,7 @@ class Number(NamedTuple):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The ends of its interval; its value if there is none."""
+        """The ends of its interval; its value in place of a missing end."""
         return self.value if self.low is None else self.low, self.value if self.high is None else self.high
 
     @property
@@ -90,7 +91,7 @@ class Numbers:
 
 
 class Comparisons:
-    """Differences of two models each, with Holm's correction over all that have a p.
+    """Differences between pairs of models, with Holm's correction over all that have a p.
 
     frame: columns of the table `differences`; p is null if the dataset is too small.
     """
@@ -106,7 +107,7 @@ class Comparisons:
             self._pairs[dataset, second, first] = pair.reversed()
 
     def on(self, dataset: str) -> pd.DataFrame:
-        """Those of one dataset."""
+        """The differences on one dataset."""
         return self.frame[self.frame["dataset"] == dataset]
 
     def pair(self, dataset: str, first: str, second: str) -> ModelPair | None:
@@ -118,21 +119,22 @@ class Comparisons:
         return minimum_detectable_effect(low, high, self._claims)
 
     def minimum_detectable_effect(self, dataset: str) -> float | None:
-        """The minimum detectable effect of the median pair of a dataset; None without pairs."""
+        """The median of the minimum detectable effects of a dataset's pairs; None if it has no pairs."""
         ends = zip(*columns(self.on(dataset), ("low", "high")), strict=True)
         effects = [effect for low, high in ends if (effect := self.detectable(low, high))]
         return median(effects) if effects else None
 
 
+PAIR = ("first", "second")
 MARGINAL = "marginal"
 KEYS = ("dataset", "output", "variation", "protocol", "category", "score", "metric", "model")
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity, so that results for it can be cached
 class Evidence:
-    """Frames with the columns of the tables of the same names in vouch/tables, `costs` of `variations`;
-    `items`, `defects` and `rewrites` have `dataset` as well. Of `items` and `outcomes` only the columns that
-    vouch/report/loading.py names (OF_ITEMS, OF_OUTCOMES) are read.
+    """Frames with the columns of the tables of the same names in vouch/tables; `costs` is from `variations`.
+    `items`, `defects`, `rewrites` and `blind_answers` (BLIND) have `dataset` as well. Of `items` and
+    `outcomes` only the columns that vouch/report/loading.py names (OF_ITEMS, OF_OUTCOMES) are read.
 
     setup: the parameters datasets, extract, models, variations and train, and `locked`, the entries of
     models.lock. engines: by model, the engines of its answers with their revisions. facts: by model, what
@@ -156,6 +158,9 @@ class Evidence:
     trends: pd.DataFrame
     scoring: Scoring
     transfer: pd.DataFrame = field(default_factory=lambda: TRANSFER.schema.empty_table().to_pandas())
+    blind_answers: pd.DataFrame = field(
+        default_factory=lambda: BLIND.schema.empty_table().to_pandas().assign(dataset="")
+    )
     setup: Mapping[str, Any] = field(default_factory=dict)
     engines: Mapping[str, Sequence[str]] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
@@ -164,7 +169,7 @@ class Evidence:
 
     @property
     def target(self) -> float:
-        """Coverage that the prediction sets guarantee."""
+        """The coverage that the prediction sets guarantee."""
         return 1 - self.scoring.alpha
 
     @cached_property
@@ -187,12 +192,12 @@ class Evidence:
         }
 
     def outputs(self, dataset: str) -> tuple[str, ...]:
-        """The request types of a dataset; the first is the main one, which headlines rest on: letters if
+        """The request types of a dataset; the first is the main one, which headlines use: letters if
         asked."""
         return self._outputs[dataset]
 
     def of_first_output(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The rows of a table that belong to the main request type of their dataset."""
+        """The rows of a table that are about the main request type of their dataset."""
         return frame[
             frame["output"] == frame["dataset"].map({name: self.outputs(name)[0] for name in self._outputs})
         ]
@@ -217,34 +222,49 @@ class Evidence:
         return self._groups.get(dataset, 0)
 
     def questions(self, dataset: str) -> int:
-        """The number of questions that its accuracies rest on, the largest of any model."""
+        """The number of questions behind its accuracies: the largest number of any model."""
         return max((number.items for number in self.numbers(dataset, "accuracy").values()), default=0)
 
     def is_small(self, dataset: str) -> bool:
-        """Whether it is too small to rank, average or name models."""
+        """Whether a dataset is too small to rank, average or name models."""
         return self.groups(dataset) < MINIMUM
 
     def calibrated(self, dataset: str, model: str, **where: str) -> bool:
-        """Whether its sets have a finite threshold in every split. where: keywords of `number`."""
+        """Whether a model's sets have a finite threshold in every split. where: keywords of `number`."""
         infinite = self.number(dataset, model, INFINITE, **where)
         return infinite is None or infinite.value == 0
 
     @cached_property
-    def _away(self) -> frozenset[Place]:
+    def away(self) -> frozenset[Place]:
+        """Where a model would not really give the scored answers (vouch/metrics/unranked.py)."""
         rates = self.leaderboard["metric"].isin(OF_GATE)
         return unranked(self.leaderboard[rates].to_dict("records"))
+
+    @cached_property
+    def _blind(self) -> frozenset[Place]:
+        return blind(self.leaderboard[self.leaderboard["metric"] == BLIND_RATE].to_dict("records"))
 
     def candidates(self, dataset: str) -> tuple[str, ...]:
         """The models that claims about a dataset may name, in the order of `models`.
 
-        Models whose answers are not what was scored are left out (vouch/metrics/unranked.py).
+        Left out are models that would not really give the scored answers (vouch/metrics/unranked.py), and
+        blind baselines (vouch/metrics/blind.py).
         """
-        output = self.outputs(dataset)[0]
-        return tuple(model for model in self.models(dataset) if (model, dataset, output) not in self._away)
+        apart = {*self.left_out(dataset), *self.blind(dataset)}
+        return tuple(model for model in self.models(dataset) if model not in apart)
 
     def left_out(self, dataset: str) -> tuple[str, ...]:
-        """The other models of a dataset."""
-        return tuple(model for model in self.models(dataset) if model not in self.candidates(dataset))
+        """The models of a dataset that would not really give the scored answers."""
+        output = self.outputs(dataset)[0]
+        return tuple(model for model in self.models(dataset) if (model, dataset, output) in self.away)
+
+    def blind(self, dataset: str) -> tuple[str, ...]:
+        """The blind baselines of a dataset: language models, if it has images."""
+        return tuple(model for model in self.models(dataset) if self.is_blind(dataset, model))
+
+    def is_blind(self, dataset: str, model: str) -> bool:
+        """Whether a model is a blind baseline on a dataset, whatever it was asked for."""
+        return any((model, dataset, output) in self._blind for output in self.outputs(dataset))
 
     @cached_property
     def _headlines_of(self) -> dict[str, pd.DataFrame]:
@@ -265,7 +285,7 @@ class Evidence:
 
     @cached_property
     def _variations(self) -> dict[str, tuple[str, ...]]:
-        # A mean over several variations has none.
+        # A mean over several variations is not about one of them.
         frame = self.leaderboard.loc[self.leaderboard["variation"] != "", ["dataset", "variation"]]
         found = frame.drop_duplicates().groupby("dataset")["variation"]
         return {str(k): tuple(sorted(v, key=lambda name: (name != ORIGINAL, name))) for k, v in found}
@@ -278,13 +298,19 @@ class Evidence:
     def _models(self) -> dict[str, tuple[str, ...]]:
         def best_first(dataset: str, models: Iterable[str]) -> tuple[str, ...]:
             numbers = {model: self.number(dataset, model, "accuracy") for model in models}
-            return tuple(sorted(numbers, key=lambda m: (-n.value if (n := numbers[m]) else 1.0, m)))
+
+            def place(model: str) -> tuple[bool, float, str]:
+                number = numbers[model]
+                return self.is_blind(dataset, model), -number.value if number else 1.0, model
+
+            return tuple(sorted(numbers, key=place))
 
         by_dataset = self.leaderboard.groupby("dataset")["model"]
         return {str(name): best_first(str(name), map(str, models.unique())) for name, models in by_dataset}
 
     def models(self, dataset: str) -> tuple[str, ...]:
-        """Models with scores on a dataset, best accuracy of the clean protocol first, ties by name."""
+        """Models with scores on a dataset, best accuracy of the clean protocol first, ties by name; blind
+        baselines come last."""
         return self._models[dataset]
 
     @cached_property
@@ -318,8 +344,12 @@ class Evidence:
 
     @cached_property
     def comparisons(self) -> Comparisons:
-        """Differences for the main request types; p only on datasets that are large enough."""
+        """Differences for the main request types; p only on datasets that are large enough. Those with a
+        blind baseline are not among them (vouch/report/blind.py)."""
         frame = self.of_first_output(self.differences)
+        sides = ([*zip(frame[side], frame["dataset"], frame["output"], strict=True)] for side in PAIR)
+        apart = [any(place in self._blind for place in places) for places in zip(*sides, strict=True)]
+        frame = frame[~np.array(apart, dtype=bool)]
         return Comparisons(frame.assign(p=frame["p"].mask(frame["dataset"].map(self.is_small).astype(bool))))
 
     @cached_property

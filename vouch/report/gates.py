@@ -1,12 +1,16 @@
-"""What may be shown, and what may be said: the gates of the report, the terminal, cards and exports.
+"""The gates of the report, the terminal, cards and exports: which numbers and claims they may show.
 
-Shown are numbers of prediction sets only if every split had enough questions to calibrate (otherwise some
-sets hold every option), and intervals only if they have a width.
+Numbers of prediction sets are shown only if every split had enough questions to calibrate (otherwise some
+sets hold every option), intervals only if they have a width.
 
 A claim says that a number differs from a given one: an accuracy from a guess, a difference from zero, a
 coverage from its target, an accuracy from the stated confidence. It is made if it rests on at least MINIMUM
 groups of questions and its p-value is below SIGNIFICANCE after Holm's correction for all claims of its kind
-in the report. Where a claim fails, the report says how large an effect that many questions would have shown.
+in the report. If a claim fails, the report says how large an effect that many questions would have shown.
+
+No model is named best that is not shown to need the image. If it was asked without the image, its accuracy
+must drop (p below TESTED after correction for all models); if language models were asked as well, it must be
+shown to beat the best one.
 """
 
 from collections.abc import Hashable, Mapping
@@ -24,8 +28,11 @@ MINIMUM = 30
 """Fewest independent groups of questions on which models are ranked, averaged or named."""
 SIGNIFICANCE = 0.05 / 5
 """A claim is made if its p after Holm's correction is below this. The first page makes claims of six kinds
-(better than a guess, model against model, variation, coverage, confidence, the image); 94 of 100 reports
-should be free of false ones."""
+(better than a guess, model against model, variation, coverage, confidence, the image), and of a seventh if
+a language model was asked; 94 and 93 of 100 reports should be free of false ones."""
+TESTED = 0.05
+"""The same for the test that a model loses accuracy without the image, which it must pass to be named: that
+makes no claim by itself, it only holds others back."""
 Key = TypeVar("Key", bound=Hashable)
 INFINITE = "infinite_threshold_rate"
 HEADLINE_COLUMNS = {
@@ -52,7 +59,7 @@ def headline_columns(width: int) -> tuple[tuple[str, str], ...]:
 
 
 def shown(of: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[tuple[str, str], Mapping[str, Any]]:
-    """The rows of the leaderboard that may be shown, with the intervals that may be.
+    """The rows of the leaderboard that may be shown; intervals that may not be shown become None.
 
     of: rows of one dataset, variation, output, model and protocol, by metric and score.
     """
@@ -65,14 +72,14 @@ def shown(of: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[tuple[str, st
 
 
 def too_small(groups: int) -> str:
-    """Why nothing is ranked, averaged or named on this many groups of questions; empty if something is."""
+    """Why nothing may be ranked, averaged or named on this many groups of questions; empty if it may."""
     if groups >= MINIMUM:
         return ""
     return f"too small to tell: {formatting.plural(groups, 'independent question')}, fewer than {MINIMUM}"
 
 
 class Claim(NamedTuple):
-    """That `estimate` differs from `null`. low, high: 95 % interval. p: two-sided, None if unknown."""
+    """A claim: `estimate` differs from `null`. low, high: 95 % interval. p: two-sided, None if unknown."""
 
     estimate: float
     null: float
@@ -136,14 +143,14 @@ def paired_claim(
     return claim if claim.p is None else claim._replace(p=max(claim.p, least))
 
 
-def significant(claims: Mapping[Key, Claim]) -> dict[Key, Claim]:
+def significant(claims: Mapping[Key, Claim], level: float = SIGNIFICANCE) -> dict[Key, Claim]:
     """The claims of one kind that are made; those on too few groups do not count as tests."""
     tried = {key: claim for key, claim in claims.items() if claim.groups >= MINIMUM}
     corrected = holm([claim.p for claim in tried.values()])
     return {
         key: claim
         for (key, claim), p in zip(tried.items(), corrected, strict=True)
-        if p is not None and p < SIGNIFICANCE
+        if p is not None and p < level
     }
 
 

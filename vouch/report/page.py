@@ -1,8 +1,8 @@
-"""What a page of the report is made of, and where pages come from.
+"""The parts of a page of the report, and the registry that finds pages.
 
 A file of a package declares a `Page`, its sections (`PageSection`) and figures (`DatasetFigure`) at its top
-level. A `Registry` finds them in the modules and packages it is given: vouch/report/pages, and whatever room
-above the report has pages of its own.
+level. A `Registry` finds them in the modules and packages it is given: vouch/report/pages, and any room
+above the report that has pages of its own.
 """
 
 import importlib
@@ -29,7 +29,7 @@ class FigureSpec:
     """A chart with its title and description.
 
     kind: a CSS class, shared by similar figures. file: name of its files without the suffix, unique. about:
-    what the title leaves out. description: the figure in words. narrow: a chart for narrow screens, if there
+    facts not in the title. description: the figure in words. narrow: a chart for narrow screens, if there
     is one.
     """
 
@@ -129,7 +129,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Section:
-    """heading: its title on the page. text: an introduction, as trusted HTML. parts: what it shows."""
+    """heading: its title on the page. text: an introduction, as trusted HTML. parts: its content."""
 
     heading: str
     text: Markup
@@ -164,9 +164,9 @@ def by_dataset(
 class PageSection:
     """A section of a page.
 
-    title: its entry in the page's table of contents. build: returns a `Section`, or what
+    title: its entry in the page's table of contents. build: returns a `Section`, or the values that
     templates/NAME.html.j2 shows, or None if there is nothing to say. page: name of its page. place: its
-    position there. figures: those of this section alone, from what build returned.
+    position there. figures: makes the section's own figures from the result of build.
     """
 
     name: str
@@ -187,7 +187,7 @@ class Page:
     """A page of the site: `index` is reports/index.html, NAME pages/NAME.html.
 
     title: the link in the navigation, and the heading. description: one sentence on what the page answers.
-    place: position in the navigation. scripts: files in static/ that it loads. Its sections name it. A page
+    place: position in the navigation. scripts: files in static/ that it loads. Sections name it. A page
     whose sections have nothing to say is left out, with all links to it. Its frame is
     templates/pages/NAME.html.j2 if that exists, else templates/page.html.j2.
     """

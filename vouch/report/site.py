@@ -1,7 +1,7 @@
-"""Writes the site: the pages that a registry declares, and all else under reports/ except reports/items.
+"""Writes the site: the pages that a registry finds, and all other files of reports/ except reports/items.
 
 First come the terms: words of terms.csv that get a dotted line on a page, with their definition and a link to
-the page Method. Then the pages as HTML, and last what is written where.
+the page Method. Then come the pages as HTML, and last the functions that write files.
 """
 
 import csv
@@ -37,15 +37,15 @@ from vouch.report.table_files import (
 from vouch.report.vegalite import Chart
 
 METHOD = "pages/method.html"
-# Tags and entities hold no words; what a link or code holds is left as it is.
+# Tags and entities hold no words; the text of links and code is left as it is.
 _CODE = re.compile("`([^`]+)`")
 _APART = re.compile(r"(<a\b.*?</a>|<code>.*?</code>|<[^>]*>|&[^;\s]+;)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Term:
-    """name: as the page writes it. words: that stand for it, joined by |. place: its anchor on Method. text:
-    one line."""
+    """name: as the page writes it. words: those that mean it, joined by |. place: its anchor on Method. text:
+    its definition in one line."""
 
     name: str
     words: str
@@ -55,7 +55,7 @@ class Term:
 
 @cache
 def terms() -> dict[str, Term]:
-    """Every term by each of its words, in lower case."""
+    """The terms, each under every one of its words in lower case."""
     with files(__package__).joinpath("terms.csv").open(encoding="utf-8") as file:
         return {
             word.lower(): term
@@ -76,7 +76,7 @@ def _words() -> re.Pattern[str]:
 
 
 class Marker:
-    """Marks the terms of one page. root: leads to reports/."""
+    """Marks the terms of one page. root: the path from the page to reports/."""
 
     def __init__(self, root: str) -> None:
         self._root = root
@@ -98,7 +98,7 @@ class Marker:
 
         plain = str(text if isinstance(text, Markup) else escape(visible(text)))
         safe = plain if isinstance(text, Markup) else _CODE.sub(r"<code>\1</code>", plain)
-        parts = _APART.split(safe)  # every second one is markup
+        parts = _APART.split(safe)  # every second part is markup
         parts[::2] = [_words().sub(marked, part) for part in parts[::2]]
         return Markup("".join(parts))
 
@@ -182,7 +182,7 @@ def _dark() -> str:
 
 
 def build(evidence: Evidence, registry: Registry = OWN) -> dict[str, Any]:
-    """What every section shows, by its name."""
+    """The content of every section, by its name."""
     return {section.name: section.build(evidence) for section in registry.sections}
 
 
@@ -209,7 +209,7 @@ def site(
 ) -> dict[str, str]:
     """The text of every page and of the tables on them, by path under reports/.
 
-    drawings: by name of their files; missing ones are left out. views: what the sections show, if already
+    drawings: by name of their files; missing ones are left out. views: the sections' content, if already
     built.
     """
     views = build(evidence, registry) if views is None else views
@@ -262,7 +262,7 @@ def draw(specs: Iterable[FigureSpec], folder: Path, cache: RenderCache) -> dict[
 
 
 def write_plots(evidence: Evidence) -> None:
-    """Writes what `dvc plots` needs."""
+    """Writes the files that `dvc plots` needs."""
     with replacing_folder(REPORTS / "plots") as folder:
         for metric in PLOTTED:
             write_text(folder / f"{metric}.csv", csv_text(plotted(evidence, metric)))

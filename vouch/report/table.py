@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 from vouch.metrics.metric import OPTIONS, SHARE, Metric, find, metrics
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.report import formatting
+from vouch.report.blind import NOTE
 from vouch.report.evidence import Evidence, Number
 from vouch.report.gates import ends
 from vouch.tables import HEADLINE
@@ -25,7 +26,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Cell:
-    """text: what is shown. note: small print after it. key: what the column sorts by, `text` if None.
+    """text: the text shown. note: small print after it. key: the value to sort by; `text` if None.
 
     shade: of a heat map, a colour of page.css.
     """
@@ -77,7 +78,7 @@ def figure(number: Number | None, digits: int, scale: float = 1.0) -> Cell:
 
 
 def rank_cell(number: Number | None, exact: bool = False) -> Cell:
-    """The ranks that the intervals allow, or (exact) the rank alone; a dash if there is none."""
+    """The ranks that the intervals allow or, with `exact`, only the rank; a dash if there is none."""
     if number is None or number.rank is None:
         return MISSING
     text = str(number.rank) if exact else formatting.ranks(number.rank_low, number.rank_high)
@@ -85,7 +86,7 @@ def rank_cell(number: Number | None, exact: bool = False) -> Cell:
 
 
 def whole(value: int) -> Cell:
-    """A count."""
+    """A count as a cell."""
     return Cell(formatting.count(value), key=value)
 
 
@@ -94,6 +95,11 @@ def rounded(value: float | None, digits: int, scale: float = 1.0) -> Cell:
     if value is None or value != value:  # only NaN differs from itself
         return MISSING
     return Cell(formatting.number(scale * value, digits), key=float(value))
+
+
+def model_cell(evidence: Evidence, dataset: str, model: str, tone: Tone = "") -> Cell:
+    """The name of a model; small print says if it is a blind baseline on a dataset."""
+    return Cell(model, NOTE if evidence.is_blind(dataset, model) else "", tone=tone)
 
 
 def percent(value: float | None) -> Cell:
@@ -116,8 +122,8 @@ OTHER = (3, 1.0)
 class Measured:
     """A column with one metric of the leaderboard, as the registry of metrics declares it.
 
-    label, help: instead of the declared ones. interval: whether it is shown, in small print. variation: the
-    same in all rows. points: whether it is in percentage points. tone: of a number.
+    label, help: replace the declared ones. interval: whether it is shown, in small print. variation: the
+    same in all rows. points: whether it is in percentage points. tone: gives the tone of a number.
     """
 
     metric: str
@@ -132,7 +138,7 @@ class Measured:
 
     @property
     def declared(self) -> Metric:
-        """What the registry says of the metric. Raises UserError where it knows none."""
+        """The metric as the registry declares it. Raises UserError if it does not."""
         declared = find(self.metric)
         if declared is None:
             hint = did_you_mean(self.metric, list(metrics()))
@@ -153,8 +159,8 @@ class Measured:
         return Column(self.label or label, self.help or metric.help, True)
 
     def number(self, evidence: Evidence, dataset: str, model: str, **where: str) -> Number | None:
-        """Its number, if the gates let it be shown. where: keywords of `Evidence.number`, which go before the
-        column's own."""
+        """Its number, if the gates let it be shown. where: keywords of `Evidence.number`, which override the
+        column's score and protocol."""
         fixed = {"variation": self.variation} if self.variation else {}
         keys = {"score": self.score, "protocol": self.protocol} | where | fixed
         of_rate = {name: value for name, value in keys.items() if name != "score"}
@@ -180,8 +186,8 @@ Row = tuple[Sequence[Cell | str | int], Mapping[str, str]]
 class TableSpec:
     """A table of numbers of the leaderboard, the same for every dataset.
 
-    name: of its files. caption: what follows `DATASET: `. keys: columns that name a row. The next column is
-    the number of items that the first number of the row rests on.
+    name: of its files. caption: the text after `DATASET: `. keys: columns that name a row. The next column is
+    the number of items behind the first number of the row.
     """
 
     name: str
@@ -192,7 +198,8 @@ class TableSpec:
     def grid(self, evidence: Evidence, dataset: str, rows: Iterable[Row] | None = None) -> Grid:
         """The table of a dataset. rows: by default, one for each model."""
         if rows is None:
-            rows = [((model,), {"model": model}) for model in evidence.models(dataset)]
+            models = evidence.models(dataset)
+            rows = [((model_cell(evidence, dataset, model),), {"model": model}) for model in models]
         body = [
             [
                 *cells(*names, self._items(evidence, dataset, where)),
@@ -216,7 +223,7 @@ class TableSpec:
 
 
 def ranges(numbers: Sequence[Number | None]) -> list[Range | None]:
-    """The position of each value and its interval between the smallest and the largest of all of them."""
+    """The position of each value and its interval on a scale from the smallest to the largest of all."""
     known = [n for n in numbers if n is not None]
     edges = [edge for n in known for edge in (n.value, n.low, n.high) if edge is not None]
     if len(known) < 2 or min(edges) == max(edges):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from vouch.metrics.blind import BLIND_GAIN, UNSOLVED_ACCURACY
 from vouch.metrics.intervals import wilson
 from vouch.metrics.join import YES_NO
 from vouch.metrics.unranked import LOW_MASS_RATE, READING
@@ -33,17 +34,20 @@ _HELP = {
 }
 HEADLINES = (
     Measured(*_ACCURACY),
+    Measured(UNSOLVED_ACCURACY),
+    Measured(BLIND_GAIN, label="Beyond a guess, points", points=True),
     *(Measured(metric, interval=False) for metric in READING),
     *(Measured(metric) for metric in YES_NO),
     *(Measured(*column, help=_HELP.get(column, "")) for column in _OTHERS),
     Measured(LOW_MASS_RATE),
 )
-OPTIONAL = (*READING, *YES_NO, LOW_MASS_RATE)
-"""Metrics whose columns are in a table only if some model has them."""
+OF_BASELINE = (UNSOLVED_ACCURACY, BLIND_GAIN)
+OPTIONAL = (*OF_BASELINE, *READING, *YES_NO, LOW_MASS_RATE)
+"""Metrics that get a column in a table only if some model has them."""
 METRICS = {
     f"{each.metric}_{each.score}" if each.score in HEADLINE else each.metric: each for each in HEADLINES
 }
-"""Metrics by their name in files."""
+"""The metrics by their names in files."""
 PROTOCOLS = ("clean", "faithful")
 
 
@@ -51,7 +55,9 @@ def headline(evidence: Evidence) -> pd.DataFrame:
     """The headline numbers; `rank`, `rank_low`, `rank_high` are by accuracy, METRIC_low, METRIC_high an
     interval."""
     columns = ["dataset", "model", "protocol", "items", "rank", "rank_low", "rank_high"]
-    columns += [f"{name}{end}" for name in METRICS for end in ("", "_low", "_high")]
+    known = set(evidence.leaderboard["metric"])
+    names = [name for name in METRICS if name not in OF_BASELINE or name in known]
+    columns += [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
     rows = [
         _row(evidence, dataset, model, protocol)
         for dataset in evidence.datasets
@@ -78,7 +84,7 @@ def _row(evidence: Evidence, dataset: str, model: str, protocol: str) -> dict[st
 
 
 def values(evidence: Evidence, dataset: str, model: str, protocol: str = "clean") -> dict[str, float]:
-    """The numbers that a model has."""
+    """The headline numbers that a model has, by name."""
     return {
         name: number.value
         for name, each in METRICS.items()
@@ -228,7 +234,7 @@ TABLES: dict[str, Callable[[Evidence], pd.DataFrame]] = {
     "transfer": lambda evidence: evidence.transfer,
     "variations": lambda evidence: evidence.costs,
 }
-"""What is written to reports/tables/NAME.csv."""
+"""Name of a file in reports/tables -> the table that is written to it."""
 
 
 def _harmless(value: object) -> object:
@@ -306,7 +312,7 @@ def _columns(label: str, cells: Sequence[Cell], numeric: bool) -> Iterator[tuple
 
 
 def _value(text: str) -> object:
-    """A number as it is shown; None for a dash; anything else stays text."""
+    """The number that a text shows; None for a dash; any other text is unchanged."""
     if text == MISSING.text:
         return None
     plain = text.replace(formatting.MINUS, "-").replace(",", "")
@@ -330,7 +336,7 @@ _SPECIAL = str.maketrans(
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
         '"': r"\textquotedbl{}",
-        "[": "{[}",  # after a line end it would be a distance
+        "[": "{[}",  # at the start of a line, LaTeX would read it as a distance
         "]": "{]}",
         formatting.NARROW: r"\,",
         formatting.MINUS: "$-$",

@@ -1,7 +1,7 @@
 """Charts as vega-lite, in the style of altair: `Chart(frame).mark_rule().encode(x=X("low:Q"), x2="high:Q")`.
 
 It covers only what the figures need. Every part is a plain value, and a chart is never changed: each call
-returns a new one. The palette stands first, what several figures have in common last. The tests check
+returns a new one. The palette comes first, parts that several figures share come last. The tests check
 `Chart.to_dict` against the published schema.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 # Colours of Okabe and Ito, which people with any kind of colour vision can tell apart. Figures are drawn in
-# the light ones; the page swaps each for its dark one by the value of the attribute.
+# the light ones; the page finds each by the value of its attribute and swaps it for the dark one.
 INK = "#16202a"
 MUTED = "#5c6873"
 RULE = "#dfe4e8"
@@ -67,17 +67,17 @@ def Step(pixels: float) -> Part:
 
 
 def value(value: object) -> Part:
-    """A channel that is the same everywhere, as a colour or a number of pixels."""
+    """A channel with one value for the whole chart, a colour or a number of pixels."""
     return {"value": value}
 
 
 def datum(datum: float) -> Part:
-    """A channel that is the same everywhere, as a value on its scale."""
+    """A channel with one value for the whole chart, a value on its scale."""
     return {"datum": datum}
 
 
 def condition(test: str, yes: Part, no: Part) -> Part:
-    """A channel that is `yes` where the expression holds."""
+    """A channel that is `yes` if the expression is true, else `no`."""
     return {"condition": {"test": test, **yes}, **no}
 
 
@@ -101,7 +101,7 @@ def _encoded(channel: str, how: object) -> object:
 
 
 class Chart:
-    """A chart, or several put together. spec: its vega-lite. datasets: the rows that it names, by name."""
+    """A chart, or several put together. spec: its vega-lite. datasets: name -> the rows of a dataset."""
 
     def __init__(self, data: pd.DataFrame, **properties: Any) -> None:
         rows = _records(data)
@@ -141,7 +141,7 @@ class Chart:
         return self._with(transform=[*self.spec.get("transform", ()), step])
 
     def transform_filter(self, test: str) -> "Chart":
-        """Keeps the rows where an expression holds."""
+        """Keeps the rows for which an expression is true."""
         return self._transform(filter=test)
 
     def transform_calculate(self, **columns: str) -> "Chart":
@@ -196,7 +196,7 @@ concat, hconcat, vconcat = _beside("concat"), _beside("hconcat"), _beside("vconc
 
 
 def tips(numbers: str = "", **titles: str) -> list[Part]:
-    """Tooltips of a mark. titles: of columns; columns of names end in `_n`. numbers: their format."""
+    """Tooltips of a mark. titles: of columns; columns of names end in `_n`. numbers: format of numbers."""
     return [
         Tooltip(f"{column.removesuffix('_n')}:N", title=title)
         if column.endswith("_n")
@@ -233,7 +233,7 @@ def model_lines(
 
 
 def rows(column: str, order: Sequence[str], limit: int, **axis: Any) -> Part:
-    """A y channel with a name for each row. limit: of its width, pixels."""
+    """A y channel with a name for each row. limit: the greatest width of a name, pixels."""
     return Y(f"{column}:N", sort=order, title=None, axis=Axis(labelLimit=limit, labelColor=INK, **axis))
 
 
@@ -250,5 +250,5 @@ def two_kinds(column: str, names: Sequence[str]) -> dict[str, Part]:
 
 
 def whiskers(base: Chart) -> Chart:
-    """The rows that have an interval, `value` being its lower end."""
+    """The rows that have an interval, with its lower end as `value`."""
     return base.transform_filter("isValid(datum.low)").transform_calculate(value="datum.low")

@@ -8,7 +8,7 @@ HEADLINE = ("lac", "aps")
 DONT_KNOW, NONE_OF_ABOVE = -1, -2
 """Roles of the options that a prompt template adds."""
 WITHOUT_IMAGE = ("blank", "text_only")
-"""Variations without an image; the first that was asked counts."""
+"""Variations that take the image away; the first of them that was asked counts."""
 TOKENS = (
     *("nll_first", "nll_last", "nll_min", "nll_avg"),
     *("ent_first", "ent_last", "ent_max", "ent_avg"),
@@ -23,7 +23,7 @@ _TENS = "thirty forty fifty sixty seventy eighty ninety"
 
 
 def number_words(most: int) -> dict[str, int]:
-    """The English words of one number each, with their values: those up to twenty, and the tens to ninety."""
+    """English number words with their values, up to `most`: those to twenty, and the tens to ninety."""
     values = {word: value for value, word in enumerate(_TO_TWENTY.split())}
     values |= {word: 10 * ten for ten, word in enumerate(_TENS.split(), start=3)}
     return {word: value for word, value in values.items() if value <= most}

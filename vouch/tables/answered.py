@@ -1,8 +1,8 @@
-"""Tables of what models answer: pins, letters, likelihoods, texts, and a judge's verdicts.
+"""Tables of models and their answers: pins, letters, likelihoods, texts, and a judge's verdicts.
 
-A pin says which weights exactly a model is, and how its answers are read. `letters`, `likelihood` and `text`
+A pin says exactly which weights a model is, and how its answers are read. `letters`, `likelihood` and `text`
 are tables per model and dataset. Those of a model that thinks before it answers have one more column,
-`reasoning`: the thought before this answer, without what ends it; null where there was none. Numbers are
+`reasoning`: the thought before this answer, without its end mark; null if there was none. Numbers are
 those of the answer alone.
 """
 
@@ -24,7 +24,7 @@ from vouch.tables.thoughts import without_mark
 
 WEIGHT_SUFFIX = ".safetensors"
 INDEX = "model.safetensors.index.json"
-# What transformers loads of a model folder; other texts (a licence, a note) change no answer.
+# The files that transformers loads from a model folder; other texts (a licence, a note) change no answer.
 LOADED = (f"*{WEIGHT_SUFFIX}", "*.json", "*.model", "*.jinja", "merges.txt", "vocab.txt", "dict.txt")
 SECOND = "qformer_tokenizer"  # the folder within InstructBLIP's that holds its second tokenizer
 FURTHER_TEMPLATES = "additional_chat_templates"  # a folder from which transformers would take templates
@@ -33,7 +33,7 @@ MOST_BYTES = 1 << 28  # of a file that is not weights; the largest vocabularies 
 
 _CLOSING = re.compile(r"</\w[^<>]*>")
 Dtype = Literal["float32", "bfloat16", "float16"]
-Device = Literal["auto", "cpu", "cuda", "split"]  # split: a model over all GPUs
+Device = Literal["auto", "cpu", "cuda", "split"]  # split: the model is spread over all GPUs
 
 
 class Source(BaseModel):
@@ -63,7 +63,7 @@ class Reasoning(BaseModel):
 
     @property
     def ends(self) -> str:
-        """What ends the thought: the closing tag with which `closes` begins, or all of it."""
+        """The mark that ends the thought: the closing tag with which `closes` begins, or all of `closes`."""
         whole = self.closes.strip()
         tag = _CLOSING.match(whole)
         return tag[0] if tag else whole
@@ -80,20 +80,22 @@ class Pin(BaseModel):
     engine      one of ENGINES in vouch/models/engine.py, or `released` for answers that others released
     source      {"kind": "folder" | "hub" | "server" | "released", "path", "repo" and
                 "revision", or "url" and "name"}
-    template    text of the chat template that stands in for the model's own, null for its own
-    processor   settings of the image processor over those of the model folder, left out where there are none
-    answer_prefix  how an answer begins before its letter is read, left out where there is none
-    template_kwargs  variables of the chat template, left out where there are none
+    template    text of the chat template that replaces the model's own, null if its own is used
+    processor   settings of the image processor that override the model folder's, left out if there are none
+    answer_prefix  how an answer begins before its letter is read, left out if there is no such text
+    template_kwargs  variables of the chat template, left out if there are none
     reasoning how the model thinks before it answers, left out if it does not
-    sees        whether it takes images; left out if it does. A language model does not
+    sees        whether it takes images; left out if it does. A language model does not: it is asked the same
+                prompts without their images
     files       name -> SHA-256 of every file of the model folder that may be loaded, or of every answer file
     dtype       see Dtype
-    parameters  number of parameters, null where unknown
-    facts       what analyses group by: family, base or chat, licence, ... (from models.lock)
+    parameters  number of parameters, null if unknown
+    facts       what analyses can group by: family, base or chat, licence, ... (from models.lock)
 
-    The digest covers what can change an answer (files, template and its variables, processor, reasoning,
+    The digest covers all that can change an answer (files, template and its variables, processor, reasoning,
     engine, dtype, a server's name for the model) and nothing else: not the path or address, so that moving a
-    folder repeats no work, and not the prefix, which is part of each prompt whose letter is read.
+    folder repeats no work, and neither the prefix nor `sees`: each prompt has the one, and lacks its images
+    without the other.
     """
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
@@ -104,7 +106,7 @@ class Pin(BaseModel):
     source: Source
     files: dict[str, str]
     template: str | None = None
-    # a pin without these has the bytes that it had before there were any
+    # empty ones are not written, so that pins without them keep their bytes
     processor: dict[str, Any] = Field(default={}, exclude_if=lambda value: not value)
     answer_prefix: str | None = Field(default=None, exclude_if=lambda value: value is None)
     template_kwargs: dict[str, Any] = Field(default={}, exclude_if=lambda value: not value)
@@ -126,18 +128,17 @@ class Pin(BaseModel):
             **({"processor": self.processor} if self.processor else {}),
             **({"template_kwargs": self.template_kwargs} if self.template_kwargs else {}),
             **({"reasoning": self.reasoning.model_dump()} if self.reasoning else {}),
-            **({} if self.sees else {"sees": False}),
         }
         return hashlib.sha256(canonical_json(relevant).encode()).hexdigest()
 
 
 def pin_path(model: str) -> Path:
-    """Where the pin of a model lies."""
+    """The path of a model's pin."""
     return Path("data/models") / f"{model}.json"
 
 
 def read_pin(path: Path) -> Pin:
-    """The pin in a file. Raises UserError where it is missing or not a pin."""
+    """The pin in a file. Raises UserError if it is missing or not a pin."""
     try:
         return Pin.model_validate(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
@@ -163,7 +164,7 @@ def hub_snapshot(repo: str, revision: str, local: bool) -> Path:
 
     Of the subfolders, only SECOND is there (or others that begin like it, which nothing reads).
 
-    local: nothing is fetched. Raises what huggingface_hub raises.
+    local: whether to fetch nothing. Raises the errors of huggingface_hub.
     """
     from huggingface_hub import snapshot_download
 
@@ -179,7 +180,7 @@ def hub_snapshot(repo: str, revision: str, local: bool) -> Path:
 
 
 def check_small(path: Path) -> None:
-    """Raises UserError where a file of a model, other than its weights, is no plain file or far too large."""
+    """Raises UserError if a file of a model, other than its weights, is no plain file or far too large."""
     check_plain(path)
     size = path.stat().st_size if path.is_file() else 0
     if size > MOST_BYTES and not path.name.endswith(WEIGHT_SUFFIX):
@@ -189,7 +190,7 @@ def check_small(path: Path) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The mapping in a JSON file of a model, empty where it holds something else. Raises UserError."""
+    """The mapping in a JSON file of a model, empty if the file holds something else. Raises UserError."""
     check_small(path)
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
@@ -199,7 +200,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def indexed_files(index: Path) -> list[str]:
-    """Names of the weight files that an index lists, sorted; all beside it. Raises UserError."""
+    """Sorted names of the weight files in an index. Raises UserError, also if one is in another folder."""
     names = read_json(index).get("weight_map")
     if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
         raise UserError(f"{index}: has no weight_map from tensors to file names; fetch the model anew")
@@ -213,7 +214,7 @@ def indexed_files(index: Path) -> list[str]:
 
 
 def check_covered(folder: Path) -> None:
-    """Raises UserError where transformers would load a file that `folder_digests` does not cover."""
+    """Raises UserError if transformers would load a file that `folder_digests` does not cover."""
     if (folder / FURTHER_TEMPLATES).exists():
         raise UserError(
             f"{folder / FURTHER_TEMPLATES}: chat templates that no digest covers; move this folder "
@@ -233,7 +234,7 @@ def folder_digests(folder: Path) -> dict[str, str]:
     """Name -> SHA-256 of every file in a model folder that transformers may load.
 
     Notes on the model, weights in other formats and code are left out: they change no answer. Raises
-    UserError where the folder is missing or holds no safetensors weights.
+    UserError if the folder is missing or holds no safetensors weights.
     """
     if not folder.is_dir():
         raise UserError(f"{folder}: no such model folder; run `dvc repro`, or `dvc pull` to fetch it")
@@ -267,10 +268,10 @@ flags    string[]  low_mass (letter mass < 0.5, LOW_MASS), other_spelling (the m
                    server answered for another model)
 problem  string    why there is no answer, one line; null where there is one
 """
-"""Columns of every answer, whatever was asked."""
+"""Columns that every answer has, whatever was asked."""
 REASONING = pa.field("reasoning", pa.string())
 
-LETTERS = Table(  # what a model gives to each option letter (`labels` of prompts) where its answer begins
+LETTERS = Table(  # the model's score for each option letter (`labels` of prompts) at the start of its answer
     "letters",
     2,
     columns(
@@ -313,7 +314,7 @@ bytes   int32    UTF-8 bytes of the option; so every reduction comes from one pa
     ),
     measured=True,
 )
-TEXT = Table(  # what a model generates; a row for the greedy text and one per sample
+TEXT = Table(  # texts that a model generates; a row for the greedy text and one per sample
     "text",
     2,
     columns(
@@ -334,7 +335,7 @@ eos          int32      0-based position of the end-of-sequence token, null wher
 
 
 class Response(NamedTuple):
-    """A table of answers. path: where that of a model on a dataset lies."""
+    """A table of answers. path: gives the path of its file for a model and a dataset."""
 
     table: Table
     path: Callable[[str, str], Path]
@@ -352,7 +353,7 @@ letters_path, likelihood_path, text_path = (found.path for found in RESPONSES.va
 
 
 def schema(output: str, reasoning: bool) -> pa.Schema:
-    """Columns of a table of answers. reasoning: of a model that thinks."""
+    """Columns of a table of answers. reasoning: whether the model thinks before it answers."""
     whole = RESPONSES[output].table.schema
     return whole.append(REASONING) if reasoning else whole
 

@@ -1,4 +1,4 @@
-"""Tables of what is asked: items, images, rewrites, prompts, and the defects that cleaning found.
+"""Tables behind the questions: items, images, rewrites, prompts, and the defects that cleaning found.
 
 The text that declares a table's columns is its specification. `items` has one row per question, without
 pixels; `images` holds each distinct image of a dataset once, as the bytes of its source; `rewrites` holds
@@ -20,7 +20,7 @@ import pyarrow as pa
 from vouch.pipeline.errors import UserError
 from vouch.tables.table import Table, columns, per_dataset
 
-# Where a text speaks of its n-th image; sources also write `<image1>` and `<image_1>`.
+# The mark of the n-th image in a text; sources also write `<image1>` and `<image_1>`.
 IMAGE_MARK = re.compile(r"<image[ _]?([1-9][0-9]{0,3})>")
 
 ITEMS = Table(
@@ -88,7 +88,7 @@ class ImageStore:
         self._groups: OrderedDict[int, pa.ChunkedArray] = OrderedDict()
 
     def read(self, digest: str) -> bytes:
-        """The encoded bytes of one image. Raises UserError where the digest is not in the table."""
+        """The encoded bytes of one image. Raises UserError if the digest is not in the table."""
         group, row = self._where[self._known(digest)]
         if group in self._groups:
             self._groups.move_to_end(group)
@@ -121,7 +121,7 @@ KINDS = (CLEAN, *REFORMULATIONS, *NEGATIONS)
 ACCEPTED = "accepted"
 REJECTED = "rejected"
 BY_HAND = "by_hand"
-RULES_ARE_ENGLISH = "rules are English"  # in the reason of a question that the rules do not take for it
+RULES_ARE_ENGLISH = "rules are English"  # part of the reason if a question is not taken for English
 
 REWRITES = Table(
     "rewrites",
@@ -164,12 +164,12 @@ SWAPPED = "swapped"
 OWN = "own"
 EFFECTS = (KEPT, COMPLEMENT, SWAPPED, OWN)
 FAMILIES = ("LR", "LS", "VR", "VS")
-"""PARC's (Schmalfuss et al. 2025): reformulations and semantic changes, of language and of what is seen."""
+"""Families of PARC (Schmalfuss et al. 2025): reformulations and semantic changes of language and images."""
 
 TURN = pa.struct([("question", pa.string()), ("answer", pa.string())])
 IMAGE_REVISIONS: dict[str, int] = {}
-"""Revisions of the image operations (vouch/images/operations.py) that no longer draw as at first, which is
-revision 1. Raised by hand: recipes name it, so prompts are made again and images are asked about again."""
+"""Revisions of the image operations (vouch/images/operations.py) whose pixels have changed since
+revision 1. Raised by hand. Recipes name it, so prompts are then made again and asked again."""
 STEP = pa.struct([("operation", pa.string()), ("severity", pa.int32()), ("revision", pa.int32())])
 RECIPE = pa.struct([("images", pa.list_(pa.string())), ("steps", pa.list_(STEP))])
 
@@ -210,8 +210,8 @@ images      recipe[]    recipes, rendered where used: `images`, digests of the s
                         (`write:7:red star`). An operation is done to each image by
                         itself, a joining one makes one image of two; without steps an image is shown as it
                         is
-outputs     string[]    what is asked for, of OUTPUTS; empty for prompts that nobody asks (released logits
-                        join on them)
+outputs     string[]    what is asked for, of OUTPUTS; empty for an item with neither an image nor a question,
+                        of which nobody is asked (released answers join on it)
 max_tokens  int32       most tokens of a generated text, null for `extract.max_tokens`
 """,
         turn=TURN,
@@ -238,9 +238,9 @@ def painted_option(item: str, options: int, answers: Collection[int]) -> int | N
 
 
 def repeats(prompt: str, variation: str) -> str | None:
-    """The variation of the same item that shows the same as this prompt (its id); None if none does.
+    """The variation whose prompt for the same item is identical; None if there is none. prompt: its id.
 
-    The first prompt of `circular` is that of `original`, that of `circular+vr_b` that of `vr_b`.
+    The first prompt of `circular` equals that of `original`; the first of `circular+vr_b`, that of `vr_b`.
     """
     parts = variation.split("+")
     if CIRCULAR not in parts or not prompt.endswith(f"/{variation}/1"):
@@ -262,7 +262,7 @@ TREATMENTS: dict[Treatment, str] = {
 
 @dataclass(frozen=True)
 class Defect:
-    """One entry of KNOWN. meaning: what an item with it looks like. whole: of the dataset, not of items."""
+    """One entry of KNOWN. meaning: what an item with it looks like. whole: the defect is the dataset's."""
 
     treatment: Treatment
     meaning: str

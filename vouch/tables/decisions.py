@@ -1,6 +1,6 @@
 """People's decisions, as CSV files in decisions/, under version control.
 
-A file has the columns of its kind; rows without a decision count as none. `by` and `why` (who decided and the
+A file has the columns of its kind; rows without a decision are ignored. `by` and `why` (who decided and the
 reason) are optional. People open these files in spreadsheets, which run a cell that begins with one of `= + -
 @`, a tab or a line end: such a cell is written with an apostrophe in front, which is taken off on reading.
 
@@ -35,7 +35,7 @@ def decided_rows(
     further: Sequence[str] = (),
     about: Callable[[Row], tuple[Hashable, str]] | None = None,
 ) -> Iterator[tuple[str, Row]]:
-    """(file and line, row) of each row with a decision, none where there is no file. Raises UserError with
+    """(file and line, row) of each row with a decision, none if there is no file. Raises UserError with
     file and line.
 
     decision: the column that holds it. further: names of columns that are allowed but not read.
@@ -67,7 +67,7 @@ def decided_rows(
             decided[key] = where
             yield where, row
     except csv.Error as error:
-        first, last = reader.line_num + 1, reader.reader.line_num  # of the row that is none
+        first, last = reader.line_num + 1, reader.reader.line_num  # of the broken row
         where = f"line {last}" if first >= last else f"lines {first} to {last}"
         raise UserError(
             f"{path} {where}: not CSV ({error}); close its quotes, or shorten its cells"
@@ -75,7 +75,7 @@ def decided_rows(
 
 
 def are_there(path: Path) -> bool:
-    """Whether the file of decisions exists. Raises UserError where something else has its name."""
+    """Whether the file of decisions exists. Raises UserError if something else has its name."""
     if path.is_file():
         return True
     if os.path.lexists(path):
@@ -96,12 +96,12 @@ def _check_columns(names: Iterable[str], needed: Sequence[str], further: Sequenc
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A CSV file with a line of names, whose cells no spreadsheet runs."""
+    """A CSV file with a line of column names; no spreadsheet runs its cells."""
     return "".join(_line(row) for row in (columns, *([guarded(cell) for cell in row] for row in rows)))
 
 
 def _line(row: Sequence[str]) -> str:
-    """One row and a line feed. csv quotes a carriage return in a text only where its lines end in one."""
+    """One row and a line feed. csv quotes a carriage return in a text only if its own lines end in one."""
     sink = io.StringIO()
     csv.writer(sink, lineterminator="\r\n").writerow(row)
     return sink.getvalue().removesuffix("\r\n") + "\n"
@@ -126,14 +126,14 @@ COLUMNS = (*NEEDED, *OPTIONAL)
 DECISIONS = (CORRECT, INCORRECT)
 
 Decided = Mapping[str, Row]
-"""Rows of the file by key, those that hold a decision."""
+"""The rows of the file that hold a decision, by key."""
 
 
 judgements_path = per_dataset("decisions/judgements/{}.csv")
 
 
 def read_judgements(path: Path) -> Decided:
-    """The decisions in a file, none where there is no file. Raises UserError with file and line."""
+    """The decisions in a file, none if there is no file. Raises UserError with file and line."""
 
     def about(row: Row) -> tuple[str, str]:
         return row["key"].strip(), f"answer {row['key'].strip():.12}"

@@ -1,4 +1,4 @@
-"""Tables of what follows from the answers: metrics, outcomes, label-free scores and comparisons of models.
+"""Tables that are computed from the answers: metrics, outcomes, label-free scores and comparisons of models.
 
 The text that declares a table's columns is its specification. `metrics` holds aggregate numbers in long form,
 always in both protocols; `outcomes` one row per model, prompt and output; `label_free` what models reveal
@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from vouch.pipeline.errors import UserError
+from vouch.tables.asked import OUTPUTS
 from vouch.tables.table import Table, columns, per_dataset
 
 METRICS = Table(
@@ -53,7 +54,7 @@ REFUSAL = "refusal"
 SEVERAL = "several"
 JUDGE = "judge"
 UNREAD = (UNPARSED, REFUSAL)
-"""Values of `parser` where a text comes to no answer at all."""
+"""Values of `parser` for texts that give no answer at all."""
 
 OUTCOMES = Table(
     "outcomes",
@@ -102,12 +103,12 @@ outcomes_path = per_dataset("data/scores/{}.outcomes.parquet")
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-_TEXTS = 1_000_000  # numbers of answers that are no single option start here
+_TEXTS = 1_000_000  # numbers for answers other than a single option start here
 
 
 def contents(outcomes: pa.Table) -> Floats:
-    """[rows] number of what was answered, equal within one call where it is the same: the option chosen,
-    else the answer generated; NaN where nothing could be read. Needs chosen, answer and parser."""
+    """[rows] a number for each answer; within one call, equal answers have equal numbers: the option chosen,
+    else one for the answer generated; NaN if nothing could be read. Needs chosen, answer and parser."""
     texts = floats(outcomes["answer"].combine_chunks().dictionary_encode().indices)
     unread = pc.is_in(outcomes["parser"], pa.array(UNREAD)).to_numpy()
     chosen = floats(outcomes["chosen"])
@@ -115,7 +116,7 @@ def contents(outcomes: pa.Table) -> Floats:
 
 
 def grades(outcomes: pa.Table) -> Floats:
-    """[rows] 0 to 1: of the clean protocol, else of the faithful; NaN where neither grades. Needs both."""
+    """[rows] 0 to 1: grade of the clean protocol, else of the faithful; NaN if neither grades. Needs both."""
     return floats(pc.coalesce(outcomes["clean_correct"], outcomes["correct"].cast(pa.float64())))
 
 
@@ -123,10 +124,10 @@ def flips(answer: Floats, original: Floats, grade: Floats, kept: Bools) -> Float
     """[pairs] 1 if the other prompt affected the answer as it should not, 0 if it did not, NaN if that cannot
     be said.
 
-    answer, original: contents, with the other and with the original prompt. grade: of the original. kept:
-    whether both prompts ask for the same answer; then another one is a flip, and an unread text differs from
-    everything. If they ask for opposite ones, a correct answer that stays is not flipped, and
-    a wrong one says nothing.
+    answer, original: `contents` of the other and of the original prompt. grade: of the original. kept:
+    whether both prompts ask for the same answer; then any other is a flip, and an unread text differs from
+    everything. If they ask for opposite answers, the result is 1 if a correct answer stays the same, and
+    NaN if it was wrong.
     """
     other = answer != original
     return np.where(kept, other, np.where(grade == 1, ~other, np.nan)).astype(float)
@@ -135,6 +136,30 @@ def flips(answer: Floats, original: Floats, grade: Floats, kept: Bools) -> Float
 def floats(values: pa.ChunkedArray | pa.Array) -> Floats:
     """[rows] float64, NaN for null."""
     return np.asarray(pc.fill_null(values.cast(pa.float64()), np.nan).to_numpy(zero_copy_only=False))
+
+
+BLIND = Table(  # questions with an image that language models were asked; empty without a language model
+    "blind",
+    1,
+    columns("""
+output   string   what was asked for (OUTPUTS of prompts): letters | likelihood | text
+item     string
+models   int32    how many language models answered this output of the dataset
+correct  int32    how many of them answer the original prompt correctly
+solved   bool     whether all do: the question is `solved_blind`
+chance   float64  the probability that as many guessers all answer it correctly; 0 for an open question
+"""),
+)
+blind_path = per_dataset("data/scores/{}.blind.parquet")
+SOLVED_BLIND = "solved_blind"
+"""The flag of such a question, beside the flags of ITEMS."""
+
+
+def solved_blind(table: pa.Table) -> frozenset[str]:
+    """The items that are flagged, by rows of BLIND: those of the first request type, letters if asked."""
+    outputs = [output for output in OUTPUTS if output in pc.unique(table["output"]).to_pylist()]
+    first = pc.and_(table["solved"], pc.equal(table["output"], outputs[0] if outputs else ""))
+    return frozenset(table["item"].filter(first).to_pylist())
 
 
 LABEL_FREE = Table(
@@ -177,7 +202,7 @@ def model_slug(name: str, what: str = "model name") -> str:
     """The name under which a published model runs here: `llava-v1.6-vicuna-13b` -> `llava_v1_6_vicuna_13b`.
 
     Lower case; every run of other characters than a-z and 0-9 becomes one `_`; `m_` goes before a
-    leading digit. Raises UserError where nothing is left. what: the name's place and kind, for it.
+    leading digit. Raises UserError if nothing is left. what: kind and source of the name, for its message.
     """
     slug = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
     if not slug:
@@ -210,7 +235,8 @@ dataset, output, first, second  string
 difference  float64  of accuracy, first minus second
 low, high   float64  its 95 % interval, clustered by group
 p           float64
-p_holm      float64  after Holm's correction over the pairs of a dataset and output
+p_holm      float64  after Holm's correction over the pairs of a dataset and output; those with a blind
+                     baseline, which is their second, are corrected apart
 items       int64
 """),
 )
@@ -223,7 +249,7 @@ published, ours, difference     float64  ours: in the faithful protocol
 clean, clean_low, clean_high    float64
 """),
 )
-VARIATIONS = Table(  # what each variation other than `original` does to a model, clean protocol
+VARIATIONS = Table(  # the effect of each variation other than `original` on a model, clean protocol
     "variations",
     4,
     columns("""
@@ -332,7 +358,7 @@ items                 int64    rows of the dataset that is judged
 )
 TRANSFER_PATH = Path("data/compare/transfer.parquet")
 NONE = "none"
-"""`weighting` of thresholds as they are."""
+"""`weighting` of thresholds that are used without weights."""
 
 
 DISTANCES = Table(
@@ -387,7 +413,7 @@ embedding  float32[]  [width] the encoder's numbers, not normalised; the same wi
 
 
 def embeddings_path(dataset: str, kind: str) -> Path:
-    """Where the embeddings of a dataset lie; kind: one of EMBEDDED."""
+    """The path of a dataset's embeddings; kind: one of EMBEDDED."""
     return Path("data/embeddings") / f"{dataset}.{kind}.parquet"
 
 

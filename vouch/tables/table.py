@@ -34,7 +34,7 @@ class _NoPandas:
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
-        """Refuses pandas alone."""
+        """Refuses only pandas."""
         if name == "pandas":
             raise ImportError(name)
 
@@ -48,8 +48,8 @@ if "pandas" not in sys.modules:
 def encodings(schema: pa.Schema, measured: bool) -> dict[str, Any]:
     """Options of the parquet writer: measured floats are stored byte by byte, images are packed quickly.
 
-    Their dictionary would be given up after a megabyte. Most of them are packed already; bitmaps become at
-    most a tenth larger than at zstd's usual level where that helps them at all.
+    Images get no dictionary: it would be given up after a megabyte. Most are packed already; bitmaps become
+    at most a tenth larger than at zstd's usual level, if that helps them at all.
     """
     kinds = {
         f"{field.name}.list.element" if pa.types.is_list(field.type) else field.name: field.type
@@ -80,7 +80,7 @@ class TableWriter:
         """Adds one row; a missing key is null, an unknown key is an error when it is written."""
         self._rows.append(row)
         self.count += 1
-        image = row.get("bytes")  # elsewhere a number
+        image = row.get("bytes")  # in some tables a number
         self._bytes += len(image) if isinstance(image, bytes) else 0
         if len(self._rows) >= self._size or self._bytes >= MOST_BYTES:
             self.flush()
@@ -93,7 +93,7 @@ class TableWriter:
         self.count += table.num_rows
 
     def flush(self) -> None:
-        """Writes what is buffered as one row group."""
+        """Writes the buffered rows as one row group."""
         if self._rows:
             unknown = set().union(*self._rows).difference(self._schema.names)
             if unknown:
@@ -103,7 +103,7 @@ class TableWriter:
 
 
 def _table(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
-    """As `pa.Table.from_pylist`, which takes 20 times as long over images: it copies them as it appends."""
+    """Like `pa.Table.from_pylist`, which is 20 times as slow with images: it copies them as it appends."""
     blobs: dict[str, pa.Array] = {}
     for field in schema:
         if pa.types.is_binary(field.type):
@@ -115,7 +115,7 @@ def _table(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
 
 
 def _joined(values: Sequence[bytes | None]) -> pa.Array | None:
-    """None where one is missing, or where they are too long for one array."""
+    """The values as one array; None if one is missing, or if they are too long for it."""
     present = [value for value in values if value is not None]
     ends = list(accumulate(map(len, present), initial=0))
     if len(present) < len(values) or ends[-1] > _LONGEST:
@@ -142,7 +142,7 @@ def unpacked(data: bytes) -> list[pa.Table]:
 
 
 T = TypeVar("T")
-# What pyarrow raises on damage; ValueError: a name in the footer that is not UTF-8 any more.
+# Errors of pyarrow on damage; ValueError: a name in the footer that is not UTF-8 any more.
 _DAMAGE = (OSError, ValueError, pa.ArrowException)
 
 
@@ -150,9 +150,9 @@ _COLUMN = re.compile(r"(\w+(?:, \w+)*) +(\w+)((?:\[\])*)(?: .*)?")
 
 
 def columns(text: str, **structs: pa.DataType) -> pa.Schema:
-    """The schema that a text declares and explains, `NAME, NAME TYPE MEANING` on a line; indented ones go on.
+    """The schema that a text declares, with `NAME, NAME TYPE MEANING` on a line; indented lines go on.
 
-    TYPE: arrow's name (`float32`) or one of `structs`; with `[]` behind it lists of that. Raises ValueError.
+    TYPE: arrow's name (`float32`) or one of `structs`; followed by `[]`, a list of these. Raises ValueError.
     """
     fields = []
     for line in text.splitlines():
@@ -181,7 +181,7 @@ class Table:
     rows_per_group: rows of one parquet row group, the unit of streaming.
     measured: floats are measurements that hardly repeat: stored byte by byte instead of by dictionary, which
         makes tables of logits a quarter smaller.
-    large: files of gigabytes: hashed and brought to the disk while they are written.
+    large: files may have gigabytes, so they are hashed and brought to the disk while they are written.
     """
 
     name: str
@@ -313,7 +313,7 @@ class Opened(pq.ParquetFile):  # type: ignore[misc]
 
 
 def _same(found: pa.DataType, expected: pa.DataType) -> bool:
-    """Equal except for the names that parquet gives to list elements."""
+    """Whether two types are equal except for the names that parquet gives to list elements."""
     if pa.types.is_list(found) and pa.types.is_list(expected):
         return _same(found.value_type, expected.value_type)
     if pa.types.is_struct(found) and pa.types.is_struct(expected):

@@ -1,6 +1,6 @@
 """Separates the thought that a model writes before its answer from the answer.
 
-A family of models with other delimiters is a line of TAGS or PAIRS.
+For a family of models with other delimiters, add a line to TAGS or PAIRS.
 """
 
 import re
@@ -25,16 +25,16 @@ PAIRS = (
     (r"<details type=\W{0,6}reasoning\b[^<>\n]{0,200}>", r"</details>"),  # Open WebUI
     (r"&lt;think(?:ing)?&gt;", r"&lt;/think(?:ing)?&gt;"),  # escaped for HTML
 )
-"""What opens a thought and what ends it, as regular expressions."""
+"""Regular expressions for the mark that opens a thought and for the one that ends it."""
 ENDS_OTHERS = ("</details>",)
-"""Of those, what ends a thought only where one was opened."""
+"""Ends from these pairs that count only if a thought was opened."""
 WORDED = (
     (r"\A\s*analysis(?=[a-z\"'(])", r"assistantfinal"),  # gpt-oss without its control tokens
     (r"\A\s*thought\n", r"<channel\|>"),  # Gemma's without theirs
     (r"\A\W*here(?: is|'s) my thought process:", r"here(?: is|'s) my response:"),  # Granite 3.2
     (r"\A\s*thinking\.\.\.[ \t]*\n", r"\.\.\.done thinking\."),  # Ollama's terminal
 )
-"""The same without brackets; each counts where it opens the text."""
+"""The same for marks without brackets; each counts only at the beginning of a text."""
 ANSWERS = ("answer", "final_answer", "final", "conclusion", "response", "solution", "output")
 """Names of tags around the answer."""
 
@@ -43,7 +43,7 @@ _TOKENS = re.compile(r"(?:\s|<[^<>\n]{1,40}>){0,99}")
 
 
 def _tags(names: tuple[str, ...], bracketed: tuple[str, ...]) -> tuple[str, str]:
-    """What opens and what closes them."""
+    """Regular expressions for the opening and for the closing tags with these names."""
     name, few = (f"(?:{'|'.join(sorted(each, key=len, reverse=True))})" for each in (names, bracketed))
     full = rf"(?:[a-z]{{1,16}}[:_])?{name}"
     opens = rf"<\s?{full}{_EDGE}>|◁{name}▷|<\|(?:begin_of_|start_)?{name}(?:_start)?\|>|\[{few}\]"
@@ -55,11 +55,11 @@ _THOUGHT, _ANSWER = _tags(TAGS, BRACKETED), _tags(ANSWERS, ("answer", "response"
 
 
 def _marks(pairs: tuple[tuple[str, str], ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What opens a thought, and all marks by their kinds."""
+    """Patterns for marks that open a thought, and for all marks, with groups that name their kinds."""
     opens = "|".join((_THOUGHT[0], *(begin for begin, _ in pairs)))
     closes = "|".join((_THOUGHT[1], *(end for _, end in pairs)))
     rule = rf"(?P<opens>{opens})|(?P<closes>{closes})|(?P<begins>{_ANSWER[0]})|(?P<ends>{_ANSWER[1]})"
-    # What begins with brackets alone is found fast.
+    # If every mark begins with a bracket, they are found fast.
     fast = "" if pairs is not PAIRS else r"(?=[<\[◁&])"
     return re.compile(opens, re.IGNORECASE), re.compile(rf"{fast}(?:{rule})", re.IGNORECASE)
 
@@ -82,9 +82,9 @@ class Parts(NamedTuple):
 def apart(text: str) -> Parts:
     """The thought and the answer of a text.
 
-    The answer is what follows the last thought, or precedes it if nothing follows; of that, only the part
-    between answer tags, if there are any. Within a thought without an end, an answer counts between tags that
-    end the text.
+    The answer is the text after the last thought, or before it if nothing follows; of this, only the part
+    between answer tags, if there are any. In a thought without an end, an answer counts only between tags at
+    the end of the text.
     """
     worded = text[:1] in _BEGINNINGS and _WORDED.match(text) is not None
     if not worded and not any(mark in text for mark in ("<", "[", "◁", "&lt;")):
@@ -93,12 +93,12 @@ def apart(text: str) -> Parts:
     for mark in (_ANY if worded else _MARK).finditer(text):
         start, end, kind = mark.start(), mark.end(), str(mark.lastgroup)
         if start and text[start - 1] in _QUOTES and text[end : end + 1] in _QUOTES:
-            continue  # only spoken of
+            continue  # only mentioned
         if kind in ("begins", "ends"):
             tags.append((kind, start, end))
         elif kind == "closes" and (thinking or mark.group() not in ENDS_OTHERS):
             thoughts.append(text[at:start])
-            replies = replies if thinking else [""]  # what opened it stands in the prompt
+            replies = replies if thinking else [""]  # the mark that opened it is in the prompt
             at, thinking, tags = end, False, []
         elif kind == "opens" and not thinking:
             replies.append(_within(text, at, start, tags))
@@ -113,9 +113,9 @@ def apart(text: str) -> Parts:
 
 
 def _within(text: str, at: int, end: int, tags: list[tuple[str, int, int]], to_the_end: bool = False) -> str:
-    """What the last tags of an answer hold in a part of a text; all of it where they hold nothing.
+    """The text between the last answer tags in a part of a text; if there is none, all of the part.
 
-    to_the_end: they count only if nothing follows them; otherwise nothing counts.
+    to_the_end: tags count only if nothing follows them; without such tags the result is empty.
     """
     for number in range(len(tags) - 1, -1, -1):
         kind, _, begin = tags[number]

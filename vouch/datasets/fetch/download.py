@@ -66,7 +66,7 @@ def recall(origin: Origin) -> Fetched | None:
         whole = all((STORE / kept.path).stat().st_size == kept.size for kept in files)
         return Fetched(values["revision"], files) if whole and files else None
     except (OSError, ValueError, TypeError, KeyError):
-        return None  # missing or damaged: the files are fetched again, those that are complete only checked
+        return None  # missing or damaged: files are fetched again, except that whole ones are only checked
 
 
 def is_whole(fetched: Fetched) -> bool:
@@ -95,7 +95,7 @@ def check_room(needed: int, where: str) -> None:
 
 
 def digest_of(path: Path, like: str = "") -> str:
-    """SHA-256 of a file, hexadecimal; where `like` is a SHA-1, as a git blob has, that of the blob."""
+    """SHA-256 of a file, hexadecimal; or, if `like` is a SHA-1, that of the file as a git blob."""
     if len(like) != _SHA1:
         return file_digest(path)
     with path.open("rb") as file:
@@ -137,7 +137,7 @@ def fetch_address(name: str, download: Download) -> StoredFile:
             resumed = partial.exists()
             digest = _complete(name, download, partial)
             if resumed and known not in (None, digest):
-                partial.unlink()  # the part that was there may be of another version, or damaged
+                partial.unlink()  # this part may be of another version, or damaged
                 digest = _complete(name, download, partial)
             _check_digest(name, download, partial, digest)
             with replacing_folder(STORE / "files" / digest) as folder:
@@ -249,7 +249,7 @@ def is_here(source: str, origin: Origin | None) -> bool:
 
 
 def promised(origin: Origin) -> SourceFiles:
-    """What is known about the source before it is fetched: its parts and the names of its downloads."""
+    """The source as far as it is known before it is fetched: its parts and the names of its downloads."""
     names = [download.filename for download in origin.downloads]
     return SourceFiles(Path(REMOTE), tuple(File(name, Path(name)) for name in names), origin)
 

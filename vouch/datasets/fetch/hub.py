@@ -1,7 +1,7 @@
-"""Files of a dataset of the Hugging Face hub: which tables a split has, and fetching them.
+"""Finds the files of a dataset on the Hugging Face hub, such as the tables of a split, and fetches them.
 
 The front matter of a repository's README.md names the tables of a configuration and split (`configs`), or
-their own names do. Only the chosen files are fetched, at one commit; code of a repository is never run,
+the files' names do. Only the chosen files are fetched, at one commit; code of a repository is never run,
 and a hostile README.md costs no time. (`datasets` resolves a README.md only against local files, and
 importing it takes 1.9 s and 170 MiB.)
 """
@@ -78,7 +78,7 @@ def _splits(data: Any) -> dict[str, list[str]]:
 
 
 def _by_names(names: Sequence[str]) -> dict[str, dict[str, list[str]]]:
-    """From names like `CONFIG/SPLIT-00000-of-00001.parquet`; in `data` or no folder CONFIG is `default`."""
+    """From names like `CONFIG/SPLIT-00000-of-00001.parquet`. In `data` or no folder, CONFIG is `default`."""
     by_config: dict[str, dict[str, list[str]]] = {}
     for name in names:
         folder, _, file = name.rpartition("/")
@@ -119,7 +119,7 @@ def _fits(name: str, parts: Sequence[str]) -> bool:
         if part == "**":
             ends = set(range(min(ends), len(name) + 1))
         elif part == "*":
-            # Of several positions in one folder, the first reaches all that the others reach.
+            # Of several positions in one folder, the first can reach everything that the others can.
             last = {name.find("/", start) % (len(name) + 1): start for start in sorted(ends, reverse=True)}
             ends = {end for stop, start in last.items() for end in range(start, stop + 1)}
         elif part == "?":
@@ -131,7 +131,7 @@ def _fits(name: str, parts: Sequence[str]) -> bool:
     return len(name) in ends
 
 
-# Organisations that repositories have moved between: both are tried, the named one first.
+# Organisations between which repositories have moved: both are tried, the named one first.
 ORGANISATIONS = (("lmms-lab", "lmms-lab-encoder"),)
 
 
@@ -150,7 +150,7 @@ def fetch_hub(name: str, origin: Origin) -> Fetched:
 
 
 def commit_of(name: str, origin: Origin, revision: str) -> str:
-    """The commit of a branch or tag, if that has what the origin chooses. Raises UserError."""
+    """The commit of a branch or tag, if it has the files that the origin chooses. Raises UserError."""
     with one_line(str(origin.hub), revision, f"vouch lock {name}", f"datasets.{name}.origin"):
         _, commit, _ = _chosen(origin, revision)
         return commit
@@ -182,7 +182,7 @@ def _info(repo: str, revision: str) -> tuple[str, Any]:
 
 
 def _chosen(origin: Origin, revision: str) -> tuple[str, str, dict[str, Any]]:
-    """The repository, its commit, and what the hub says about each chosen file."""
+    """The repository, its commit, and the hub's information about each chosen file."""
     repo, info = _info(str(origin.hub), revision)
     commit = str(info.sha)
     there = {sibling.rfilename: sibling for sibling in info.siblings or ()}

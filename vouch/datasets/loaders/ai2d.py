@@ -4,8 +4,8 @@
     origin: {hub: lmms-lab/ai2d, revision: "...", split: test}              letters painted over labels
     origin: {hub: lmms-lab/ai2d-no-mask, revision: "...", split: test}      the same questions, plain diagrams
 
-Accuracies with painted letters and without differ by several points, so say which you use. In the archive
-`painted` chooses. Kostumov et al. (2024) took the plain diagrams, in an unknown order of files; here files
+Accuracies with painted letters and without differ by several points, so say which you use. For the archive,
+`painted` decides. Kostumov et al. (2024) took the plain diagrams, in an unknown order of files; here files
 are sorted.
 """
 
@@ -21,7 +21,7 @@ _NEEDED = ("question", "options", "answer", "image")
 
 
 class Settings(LoaderSettings):
-    """painted: take the archive's diagrams with letters painted over their labels, where they exist."""
+    """painted: take the archive's diagrams with letters painted over their labels, if there are such."""
 
     painted: bool = False
 

@@ -4,7 +4,7 @@
 
 An item has two images, left and right, and the options Left and Right. The category is the source's own type
 (`State`, `Color`, ...), because PARC's table sometimes swaps the names of the state and attribute sets. Rows
-without an answer are left out, as are rows of type `None` in the attribute sets, like in the released splits.
+without an answer are left out, as are rows of type `None` in the attribute sets, as in the released splits.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ PLACE = (
 _AGREE = 2  # parts of a path: another crop of the same photograph may have the same file name
 SIDES = ("Left", "Right")
 Name = Literal["mit_attribute", "mit_state", "vaw_attribute", "vaw_state", "depth", "fashion"]
-# the file of each set, and the counts of its items
+# set -> its file, and the counts of its items
 SETS: dict[Name, tuple[str, Expected]] = {
     "mit_attribute": ("State_Transform_merged0_0_1000.json", {"items": {183}}),
     # 597 rows, two of them without an answer
@@ -35,7 +35,7 @@ SETS: dict[Name, tuple[str, Expected]] = {
 
 
 class Settings(LoaderSettings):
-    """set: which of the six."""
+    """set: the name of one of the six sets."""
 
     set: Name
 

@@ -51,9 +51,9 @@ class FieldKeys(BaseModel):
 
 class Settings(LoaderSettings):
     """file: inside the source folder. group: key whose equal values keep items on one side of the split;
-    every line must then have it. Without, a line may have GROUP.
+    every line must then have it. If it is not set, lines may have GROUP.
 
-    boxes: whether those of a line are drawn into its image, or put into its text.
+    boxes: whether the boxes of a line are drawn into its image or written into its text.
     """
 
     file: str = Field(default="items.jsonl", pattern=r"^[^\x00-\x1f]+$")
@@ -126,7 +126,7 @@ def _name(value: Any, key: str, what: str) -> str:
 
 
 def _list(value: Any, key: str, kinds: tuple[type, ...], what: str) -> list[Any]:
-    """A list of such values, empty where there is none."""
+    """A list of values of these kinds, empty if there is none."""
     values = [] if value is None else value
     if not isinstance(values, list) or not all(type(element) in kinds for element in values):
         raise Unusable(f"{key} is not a list of {what}")
@@ -164,7 +164,7 @@ def _item(values: Mapping[str, Any], name: str, where: str, root: Path, settings
         answers=answers,
         references=references,
         kind="text" if is_open else "choice",
-        hint=hint if hint.strip() else None,  # most sources write an empty hint where there is none
+        hint=hint if hint.strip() else None,  # most sources write an empty hint if they have none
         images=_images(values, keys),
         root=root,
         category=maybe(keys.category),
@@ -179,7 +179,7 @@ def _item(values: Mapping[str, Any], name: str, where: str, root: Path, settings
 
 
 def _check_keys(values: Mapping[str, Any], is_open: bool, settings: Settings) -> None:
-    """Raises Unusable where a key is missing that such a line must have, or that the settings name."""
+    """Raises Unusable if the line lacks a key that it must have, or that the settings name."""
     keys = settings.keys
     either = {"references"} if is_open else {"options", "answer"}
     fields = {"question"} | either | (keys.model_fields_set - {"references", "options", "answer"})

@@ -4,7 +4,7 @@
 
 Azad et al. (2025) take the multiple-choice part: `{open: leave_out}`. A question may refer to `<image1>`,
 `<image2>` and so on, but has one image that shows them all. In 384 questions the options are bare letters,
-because the image shows what they stand for.
+because the image shows the texts that they mean.
 """
 
 from collections.abc import Collection

@@ -4,7 +4,7 @@
     origin: {hub: lmms-lab/MMBench_EN, revision: "...", split: dev}         the same rows
     origin: {hub: lmms-lab/MMBench, revision: "...", config: en, split: dev}   a later edition
 
-A question comes as several rows with its options rotated: indices that are equal modulo a million. They are
+A question is in several rows, with its options rotated; their indices are equal modulo a million. They are
 one group. In some TSV files a copy's image cell has the index of the row that has the image.
 """
 
@@ -20,7 +20,7 @@ _LETTERS = ("A", "B", "C", "D")
 _NEEDED = ("index", "question", "A", "B", "answer", "image")
 _OPTIONAL = ("hint", "C", "D", "category")
 
-# Texts that stand for a missing cell: in the papers' edition those that pandas reads as missing, because the
+# Texts that mean a missing cell: in the papers' edition those that pandas reads as missing, because the
 # published option counts depend on that; in parquet of the hub `nan`, unless a later option or the answer
 # shows that it is a text.
 _PANDAS = frozenset({

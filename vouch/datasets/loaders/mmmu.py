@@ -40,7 +40,7 @@ _VALIDATION: dict[tuple[str, int | None, str], Expected] = {
 class Settings(LoaderSettings):
     """open: questions without options are kept as open, become a choice (`other`), or are left out.
 
-    max_options: leave out questions with more. images: `one` leaves out questions that refer to several.
+    max_options: leave out those with more options. images: `one` leaves out questions that refer to several.
     """
 
     open: Literal["keep", "other", "leave_out"] = "keep"

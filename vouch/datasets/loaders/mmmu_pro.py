@@ -24,7 +24,7 @@ _TEN = {1213, 1214}  # two counts of the same file disagree by a row
 
 
 class Settings(LoaderSettings):
-    """options: keep only questions with this number. images: `one` leaves out questions with several."""
+    """options: keep only questions with this many. images: `one` leaves out questions with several images."""
 
     options: int | None = Field(default=None, ge=2)
     images: Literal["any", "one"] = "any"

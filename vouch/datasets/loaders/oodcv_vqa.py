@@ -25,7 +25,7 @@ _SITUATIONS = ("weather", "context", "occlusion", "iid", "texture", "shape", "po
 
 
 class Settings(LoaderSettings):
-    """answer_type: which questions."""
+    """answer_type: keep only questions with this type of answer."""
 
     answer_type: str = "number"
 

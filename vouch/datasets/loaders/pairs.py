@@ -2,7 +2,7 @@
 
 Five tasks: which image has more, fewer or not more of something, which has something, and which does not. An
 item has both images, left and right; a template with `images: joined` shows them side by side. For each
-image `exchange` has one that changes the answer when it replaces that image, where a single image can.
+image, `exchange` has another that changes the answer when it replaces that image, if there is one.
 """
 
 import random
@@ -38,9 +38,9 @@ def _pair(rng: random.Random) -> Pair:
 
 
 def _exchange(rng: random.Random, pair: Pair, question: Question, side: str) -> bytes | None:
-    """An image that makes the other side the answer when it is on this side, or None.
+    """An image that, if shown on this side, makes the other side the answer; None if there is none.
 
-    There may be none: an image without a star does not get one by a change of the other image, and nothing is
+    There may be none: if an image has no star, no change of the other image gives it one; and nothing is
     fewer than zero.
     """
     if question.task in ("has", "has_not"):

@@ -43,7 +43,7 @@ read = row_reader(("image", "question", "answer"), _item)
 
 
 def split_question(text: str) -> tuple[str, list[str]]:
-    """The question alone, and its options: at least two lines that begin with A, B, ... in turn."""
+    """The question without its options, and these: at least two lines that begin with A, B, ... in turn."""
     lines = [line.strip() for line in text.strip().splitlines()]
     while lines and (not lines[-1] or lines[-1].lower().startswith(_INSTRUCTION)):
         lines.pop()

@@ -3,10 +3,10 @@
 `settings.set` names it, docs/reform-eval.md lists them. source is a folder with files of that repository, in
 any subfolders. Images are base64 texts in the rows.
 
-The authors draw at run time without a seed; here it is done once, with `settings.seed` and the question's id:
+The authors draw at run time without a seed; here they are drawn once, by `settings.seed` and question id:
 wrong options of TDIUC and of COCO counting are drawn from the set's own pool. Boxes are drawn into images.
-Where a family's instruction is itself the question, the item's question is a short one with the same meaning,
-so that other templates can ask it, and what the instruction is about (a caption, a claim) is the hint.
+If a family's instruction is itself the question, the item's question is a short one with the same meaning,
+so that other templates can ask it; the subject of the instruction (a caption, a claim) becomes the hint.
 """
 
 import csv
@@ -36,8 +36,8 @@ class ReformSet:
     file: in the folder huggingface_data of Aweminus/ReForm-Eval-Data.
     version, split, dataset_name: as the file states them; empty if it states none.
     full, sample: rows (or dialogues) of the whole set, as the paper counts them, and of the part that the
-    authors ran; several where the sources contradict each other, empty where unknown. Some follow from
-    printed accuracies, which are multiples of the inverse.
+    authors ran; several if the sources contradict each other, empty if unknown. Some follow from
+    printed accuracies, which are multiples of 1 / rows.
     box: empty, or the thickness of boxes to draw and how the file gives them: corners, or corner and size.
     metric: choice, ocr, kie (key information) or cider.
     """
@@ -90,7 +90,7 @@ def _read_pool(source: SourceFiles, wanted: ReformSet, name: str) -> list[str]:
 
 
 def _is_text(value: Any) -> bool:
-    """Whether a value is a text, or a whole number that stands for one."""
+    """Whether a value is a text, or a whole number that serves as one."""
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
@@ -208,9 +208,9 @@ def _index(value: Any) -> int:
 
 
 class Settings(LoaderSettings):
-    """set: its name. sample: what the source has: 10p, the part that the authors ran, or the full set.
+    """set: its name. sample: whether the source has `10p`, the part that the authors ran, or the full set.
 
-    file: a name to look for, in place of the authors'. seed: of wrong options that are drawn. capitalize:
+    file: a name to look for, in place of the authors'. seed: for drawing wrong options. capitalize:
     whether questions and answers of dialogues get a capital first letter and lower case after it, as the
     authors do it.
     join_answers: whether several answers of an open question become one reference, joined by spaces, as the
@@ -225,15 +225,15 @@ class Settings(LoaderSettings):
     join_answers: bool = True
 
 
-_STRIPPED = ("context", "text_evidence")  # hints with blanks at their ends
+_STRIPPED = ("context", "text_evidence")  # columns with hints that have blanks at their ends
 _CLEVRS = 5  # instructions, which CLEVR's questions take in turn
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Which column of a row has what.
+    """Which column of a row has which field of an item.
 
-    question: a column with a text or a list of wordings. asks: the question of all rows, or the text before
+    question: a column with a text or a list of wordings. asks: the question of all rows, or a text before
     that of the column. options: a column, or the options themselves; None for an open question, whose answer
     is a text or a list. by_text: whether the answer is an option's text, not its index.
     """
@@ -248,7 +248,7 @@ class Shape:
 
 
 _DISTRACTORS = 3
-DRAWN = ("drawn",)  # options that are not in the file but drawn from the pool of the set
+DRAWN = ("drawn",)  # options are not in the file, but are drawn from the pool of the set
 _TRUTH = "What is the truthfulness of this claim? Claim: "
 _REGION = "What text matches the area enclosed by the red bounding box in the image?"
 _ENTAILED = "Can you conclude this from the image?"
@@ -280,7 +280,7 @@ def _item(
     """head: the file's header. pool: answers to draw options from, in sets whose file has none."""
     kind, *words = wanted.shape
     shape = SHAPES[kind]
-    # rows take the wordings in turn, as the authors' code does
+    # rows take the wordings in turn, as in the authors' code
     wordings = _wordings(row, shape, head if wanted.name == "clevr" else None)
     hint_column = words[0] if kind == "vqa" and words else shape.hint
     hint = row.text(hint_column) if hint_column else None
@@ -398,7 +398,7 @@ def count(source: SourceFiles, name: str, settings: Settings) -> int:
 
 
 def read(source: SourceFiles, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
-    """The items in the order of the file; of TDIUC by the questions' ids, as the authors sort them."""
+    """The items in the order of the file; for TDIUC by the questions' ids, as the authors sort them."""
     wanted = find_set(settings.set, f"datasets.{name}.settings.set")
     file = _find(source, settings.file or wanted.file, name)
     shape = wanted.shape[0]
@@ -433,7 +433,7 @@ def _find(source: SourceFiles, wanted: str, name: str) -> File:
 
 
 def _checked(file: File, wanted: ReformSet) -> dict[str, Any]:
-    """The file's header, if it is of the version and split that are meant."""
+    """The file's header. Raises UserError if it states another version or split than reform.csv."""
     head = json_rows.header(file.checked())
     for key in ("version", "split", "dataset_name"):
         meant = getattr(wanted, key)

@@ -1,7 +1,7 @@
 """Items as others released them with their models' logits: tables without images.
 
 source is a folder with
-  items-DATASET.parquet     id, question, hint, A, B, C, ... (null where the source lacks an option),
+  items-DATASET.parquet     id, question, hint, A, B, C, ... (null if the source lacks an option),
                             answer (a letter), category or, in its place, situation (OODCV-VQA); other columns
                             are ignored
   published-DATASET.csv     dataset, model, metric, value: the authors' published numbers; may be missing
@@ -29,7 +29,7 @@ CATEGORY = ("category", "situation")
 
 
 class Settings(LoaderSettings):
-    """dataset: the name in the file names, by default the entry's own. copies_modulus: null for no copies."""
+    """dataset: its name in the file names, by default the entry's. copies_modulus: null if there are none."""
 
     dataset: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][\w.-]*$")
     copies_modulus: int | None = Field(default=1_000_000, gt=0)

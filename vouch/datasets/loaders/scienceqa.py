@@ -4,7 +4,7 @@
     origin: {hub: lmms-lab/ScienceQA, revision: "...", config: ScienceQA-IMG, split: test}     the same rows
 
 Kostumov et al. (2024) take `split: validation+test` and `tasks: [closed choice]`. The hint is the source's,
-an empty text where a question has none.
+an empty text if a question has none.
 """
 
 from pydantic import Field
@@ -21,9 +21,9 @@ _TEST: Expected = {
 
 
 class Settings(LoaderSettings):
-    """tasks: keep only questions of these (`closed choice`, `yes or no`, `true-or false`); empty: all.
+    """tasks: keep only questions of these tasks (`closed choice`, `yes or no`, `true-or false`); empty: all.
 
-    images: leave out questions without one.
+    images: leave out questions without an image.
     """
 
     tasks: list[str] = Field(default=[])

@@ -43,7 +43,7 @@ def read(source: SourceFiles, name: str, settings: Settings) -> Iterator[RawItem
 
 
 def _item(row: Row, tree: Tree | None) -> RawItem | None:
-    """tree: the files with the images, None where the rows have them."""
+    """tree: the files with the images, None if the rows have them."""
     kind = row.integer("question_type_id")
     if kind not in TYPES:
         return None

@@ -17,7 +17,7 @@ from vouch.demo.scenes.questions import CHOICE_TASKS, Question, choices
 
 
 class Settings(SceneSettings):
-    """fewer: share of items with less than `max_options`."""
+    """fewer: share of items with fewer than `max_options` options."""
 
     min_options: int = Field(default=2, ge=2, le=4)
     max_options: int = Field(default=4, ge=2, le=4)

@@ -49,8 +49,8 @@ class Settings(LoaderSettings):
     """files: patterns of the tables to read; empty: all. choices: the options of every row.
 
     answer: the form of the answer: an index from 0, a number from 1, a letter, the text of an option, or
-    (`auto`) an index if it is an integer, else a letter or a text. image: the path of an image, where {}
-    stands for the value of its cell.
+    (`auto`) an index if it is an integer, else a letter or a text. image: the path of an image, in which {}
+    is replaced by the value of its cell.
     """
 
     columns: Columns
@@ -144,7 +144,7 @@ def _cells(row: Row, column: str) -> list[Any]:
 
 
 def _options(row: Row, settings: Settings) -> list[str | None]:
-    """The options of a row; its last columns are empty where it has fewer."""
+    """The options of a row; its last columns are empty if it has fewer options."""
     if settings.choices is not None:
         return list(settings.choices)
     columns = settings.columns.options

@@ -35,13 +35,13 @@ _SMALL = 1 << 20  # bytes that may be compressed as much as possible
 
 
 def is_bomb(unpacked: int, packed: int) -> bool:
-    """Whether a few bytes of a file would unpack to suspiciously many."""
+    """Whether the bytes of a file would unpack to suspiciously many more."""
     return unpacked > max(_SMALL, _MOST_PACKED * packed)
 
 
 @dataclass(frozen=True)
 class File:
-    """name: its path in the repository, or the end of its address. path: on this machine.
+    """name: its path in the repository, or the end of its address. path: its path on this machine.
 
     root: the folder that a local file must be in; None for a fetched file.
     """
@@ -79,7 +79,7 @@ def lines(file: IO[AnyStr], path: Path, most: int = LONGEST_LINE) -> Iterator[An
 
 @dataclass(frozen=True)
 class SourceFiles:
-    """What a loader reads. path: `datasets.NAME.source`. chosen: files that `origin` chose, in its order.
+    """The source of a loader. path: `datasets.NAME.source`. chosen: files that `origin` chose, in its order.
 
     revision: the commit that was fetched, if any.
     """

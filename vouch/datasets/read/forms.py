@@ -26,7 +26,7 @@ from vouch.pipeline.errors import UserError
 PARQUET, TSV = ".parquet", ".tsv"
 _DIALECTS = {TSV: "excel-tab", ".csv": "excel"}
 _BATCH = 16  # rows held at a time; rows of documents hold megabytes
-_BUFFER = 1 << 20  # bytes read at a time: else a whole column of a row group is
+_BUFFER = 1 << 20  # bytes read at a time; without it, a whole column of a row group would be
 _MAX_CELL = 1 << 27  # characters of a TSV cell or line, an image in base64 included; bytes of any other cell
 _ROOM = 1 << 27  # bytes of the rows of parquet that are read at once, by their mean size
 _SMALL_BATCH = 1 << 24  # bytes of rows that are converted to Python values at once
@@ -211,7 +211,7 @@ def _csv(file: File) -> Iterator["csv.DictReader[str]"]:
 
 
 def _objects(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """A key that one object lacks is None, one that all lack a missing column. A list has keys 0, 1, ..."""
+    """A key that an object lacks is None; one that all lack is a missing column. A list has keys 0, 1, ..."""
     path, there = file.checked(), dict[str, None]()
     rows = _lines(path) if ending(file) == ".jsonl" else json_rows.rows(path)
     for number, value in enumerate(rows, start=1):
@@ -243,7 +243,7 @@ def _wanted(file: File, needed: Sequence[str], optional: Sequence[str], there: S
         )
     wanted = [column for column in (*needed, *optional) if column in there]
     duplicate = next((column for column in wanted if there.count(column) > 1), None)
-    if duplicate is not None:  # the last one would be read
+    if duplicate is not None:  # only the last of them would be read
         raise UserError(f"{file.path}: two columns {duplicate!r:.80}; keep one of them")
     return wanted
 

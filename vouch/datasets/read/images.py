@@ -98,7 +98,7 @@ def examine(data: bytes, digest: str | None = None) -> ImageFacts:
 
 
 def _decode(data: bytes, digest: str, whole: bool = False) -> ImageFacts:
-    """whole: decode every pixel, even if a reduced image is enough. The whole file is read anyway."""
+    """whole: decode every pixel, even if a reduced image would do. In any case the whole file is read."""
     with opened(data) as image:
         if max(image.size) > MAX_RATIO * min(image.size):
             raise Unusable(f"has {image.width:,} x {image.height:,} pixels, too thin to be an image; crop it")
@@ -106,15 +106,15 @@ def _decode(data: bytes, digest: str, whole: bool = False) -> ImageFacts:
         with one_large_at_a_time(width * height):
             size = None if whole else reduced(image)
             appearance, by_exif, is_sideways = look(as_rgb(image), size), rotated(image), sideways(image)
-            # last, because looking for a second frame leaves the first
+            # last, because the search for a second frame moves on from the first
             animated = name != "MPO" and getattr(image, "is_animated", False)
-    if appearance is None:  # perhaps of one colour, which only all pixels show
+    if appearance is None:  # the image may have one colour, which only all pixels can show
         return _decode(data, digest, whole=True)
     return ImageFacts(digest, name, mode, width, height, animated, by_exif, appearance, is_sideways)
 
 
 MAX_IMAGE_BYTES = 256 * 2**20
-HELD = 12  # entries looked at ahead
+HELD = 12  # entries examined ahead
 MOST_WORKERS = 4
 
 
@@ -147,7 +147,7 @@ def with_images(
 
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with warnings.catch_warnings():
-        # Such images are refused with a reason; and several threads must not change the filters.
+        # Pillow need not warn: such images are refused. Threads must not change the filters themselves.
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)
         yield from prefetch(read, entries, min(allowed, MOST_WORKERS), HELD, has_no_image, _bytes)
 
@@ -161,7 +161,7 @@ def _bytes(entry: RawItem | Rejected) -> int:
         if isinstance(image, bytes):
             size += len(image)
         elif image is not None and entry.root is not None:
-            with suppress(OSError, ValueError):  # reading it says what is wrong
+            with suppress(OSError, ValueError):  # reading it will report the error
                 size += os.stat(os.path.join(entry.root, image)).st_size
     return size
 
@@ -196,7 +196,7 @@ def read_image(image: str, root: Path | None) -> bytes:
                 raise BrokenImage(
                     f"{name}: a link that leads out of the dataset's folder; copy the file into it"
                 )
-            if through_link(root, below.parts[:-1]):  # no digest covers where it leads
+            if through_link(root, below.parts[:-1]):  # no digest covers the folder behind the link
                 raise BrokenImage(
                     f"{name}: behind a link to a folder, whose changes go unseen; name the folder itself"
                 )
@@ -241,7 +241,7 @@ def with_boxes(data: bytes, boxes: Sequence[Any], thickness: int, form: str) -> 
     if len(boxes) > len(_BOX_COLOURS):
         raise Unusable(f"has {len(boxes)} boxes, but at most {len(_BOX_COLOURS)} can be drawn")
     try:
-        examine(data)  # checks its size before all of it is in memory
+        examine(data)  # checks the size before the whole image is in memory
     except Unusable as error:
         raise Unusable(f"has an image that {error}") from None
     image = decode(data)

@@ -67,7 +67,7 @@ DECODER = json.JSONDecoder(parse_constant=_constant, parse_float=finite, object_
 
 
 def listed_names(names: Iterable[str]) -> str:
-    """Names of keys or columns for a message, in quotes where blanks or special characters would not show."""
+    """Names of keys or columns for a message, in quotes if blanks or special characters would not show."""
     shown = (name if _PLAIN.fullmatch(name) and name.isprintable() else repr(name) for name in names)
     return ", ".join(shown)[:200].replace("  ", r"\x20\x20")  # messages squeeze blanks
 
@@ -173,7 +173,7 @@ class _Reader:
         self._file, self._text, self._at = file, "", 0
 
     def _more(self) -> bool:
-        # Reads as much again as is left, so that a long value is parsed a few times and not once per chunk.
+        # Reads at least as much as is left, so that a long value is parsed a few times, not once per chunk.
         left = self._text[self._at :]
         if len(left) > _LONGEST:
             raise ValueError(f"a value of more than {_LONGEST:,} characters")

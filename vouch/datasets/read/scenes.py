@@ -1,4 +1,4 @@
-"""Shared by the loaders of the demo's datasets: settings, and questions about images drawn from a seed.
+"""Code shared by the loaders of the demo's datasets: settings, and questions about images drawn from a seed.
 
 Scenes have layouts that no demo model was trained on (the test space). Every image has two
 questions of different tasks. Every task comes up once before any comes up again, and question k does not
@@ -30,7 +30,7 @@ PHRASINGS: dict[Phrasings, Mapping[str, Sequence[str]]] = {"trained": TRAINED, "
 
 
 class SceneSettings(LoaderSettings):
-    """seed: for everything that is drawn. items: how many.
+    """seed: for everything that is drawn. items: their number.
 
     phrasings: wordings that the demo models were trained on, or wordings that they have never seen.
     """
@@ -55,7 +55,7 @@ def check_source(source: Path, name: str) -> None:
 
 @dataclass(frozen=True)
 class Drawn(Generic[Seen]):
-    """An image: its 0-based number, what it shows, its questions with their indices, and its generator."""
+    """An image: its 0-based number, its content, its questions with their indices, and its generator."""
 
     number: int
     seen: Seen
@@ -73,7 +73,7 @@ def draw(
 ) -> Iterator[Drawn[Seen]]:
     """Images with `count` questions in total.
 
-    see: draws what an image shows. ask: a question about it, or None where it cannot host the task.
+    see: draws what an image shows. ask: gives a question of a task about it, or None if there can be none.
     """
     for first in range(0, count, _PER_IMAGE):
         number = first // _PER_IMAGE
@@ -125,7 +125,7 @@ def drawn_item(
     what: str = "picture",
     **fields: Any,
 ) -> RawItem:
-    """An item of the dataset `name` about what was drawn. Its wording is drawn here, after `fields`."""
+    """An item of the dataset `name` about a drawn image. Its wording is drawn here, after `fields`."""
     return RawItem(
         id=f"{name}-{index:06d}",
         where=f"{name} item {index}",

@@ -1,9 +1,9 @@
 """Whether thresholds and the order of models carry over from one dataset to another.
 
 `transfers` applies thresholds calibrated on one dataset or model to another, unweighted or weighted by the
-density ratio of embeddings. `distances` measures how far datasets lie apart: the Frechet distance between
+density ratio of embeddings. `distances` measures how far apart datasets are: the Frechet distance between
 Gaussians fitted to their embeddings (Dowson and Landau 1982; for datasets Heusel et al. 2017). `trends` asks
-whether models are ordered less alike on datasets that lie further apart.
+whether the order of models differs more between datasets that are further apart.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,13 +27,13 @@ from vouch.tables.results import NONE
 SPLITS = 100
 CALIBRATION = 0.5
 Vectors = Mapping[str, Mapping[str, Array]]
-"""By dataset and item, an embedding."""
+"""An embedding for each dataset and item."""
 
 
 @dataclass(frozen=True)
 class _Answers:
-    """n rows of one model, dataset and output. scores [n]: minus p of the answer, in the same order as LAC's
-    1 - p, which would round to 1 for a tiny p; NaN for texts. p: by row."""
+    """n rows of one model, dataset and output. scores [n]: minus p of the answer, which sorts rows as LAC's
+    1 - p does but cannot round to 1 for a tiny p; NaN for texts. p: each row's probabilities."""
 
     items: list[str]
     groups: list[str]
@@ -44,7 +44,7 @@ class _Answers:
 
 
 def item_vectors(items: pa.Table, images: pa.Table, questions: pa.Table) -> dict[str, dict[str, Array]]:
-    """By kind and item, the mean embedding of its images or that of its question; a kind has all or none.
+    """By kind and item, the embedding of its question or the mean of its images; all items of a kind or none.
 
     items: id, images and question of ITEMS; images, questions: rows of EMBEDDINGS of the same dataset.
     """
@@ -119,7 +119,7 @@ def _answers(outcomes: pa.Table, label_free: pa.Table) -> dict[tuple[str, str, s
 
 
 def _plain(first: _Answers, second: _Answers, alpha: float, seed: int, same: bool) -> dict[str, Any]:
-    """Sets and single answers, by unweighted thresholds. same: the share answered is the one shown."""
+    """Sets and single answers, by unweighted thresholds. same: whether both are the same rows."""
     groups = np.unique(first.groups, return_inverse=True)[1]
     limit = answer_threshold(first.confidence, first.right, groups, TOLERATED, seed=seed)
     row: dict[str, Any] = {}
@@ -136,7 +136,7 @@ def _plain(first: _Answers, second: _Answers, alpha: float, seed: int, same: boo
 def _sets(
     first: _Answers, second: _Answers, weights: tuple[Array, Array], alpha: float, seed: int
 ) -> dict[str, Any]:
-    """Coverage and size of LAC sets; weights of the rows of both. Nothing if a half is empty."""
+    """Coverage and size of LAC sets; weights: of the rows of both. An empty dict if a half is empty."""
     numbers = np.unique([*first.groups, *second.groups], return_inverse=True)[1]
     cut, measured = len(first.groups), []
     most = max(map(len, second.p))
@@ -206,7 +206,7 @@ def distance(one: Gaussian, other: Gaussian) -> float:
 
 @dataclass(frozen=True)
 class Cloud:
-    """vectors [n, d] of a dataset, and how many items have each [n]."""
+    """vectors [n, d] of a dataset; weights [n]: how many items have each vector."""
 
     encoder: str
     vectors: Array
@@ -251,7 +251,7 @@ def distances(clouds: Mapping[tuple[str, str], Cloud], seed: int) -> Rows:
 
 
 def _chance(first: Cloud, second: Cloud, seed: int) -> float:
-    """Mean distance of random parts of the two datasets' union, each part as large as a dataset."""
+    """Mean distance between two random parts of the datasets' union that are as large as the datasets."""
     vectors = np.concatenate([first.vectors, second.vectors])
     weights = np.concatenate([first.weights, second.weights])
     generator = np.random.RandomState(seed)
@@ -296,7 +296,7 @@ def trends(distances: Rows, rankings: Rows, seed: int) -> Rows:
 def _trend(
     far: Mapping[frozenset[str], float], alike: Mapping[frozenset[str], float], seed: int
 ) -> dict[str, float | None]:
-    """rho and p. A draw permutes the datasets in `far` and leaves out pairs without a number there."""
+    """rho and p. Each draw permutes the datasets in `far` and leaves out pairs that have no distance."""
     names = sorted({name for pair in alike for name in pair})
     pairs = sorted(tuple(sorted(names.index(name) for name in pair)) for pair in alike)
     apart = np.full((len(names), len(names)), np.nan)
@@ -325,7 +325,7 @@ def _spearman(x: Array, y: Array) -> float:
 
 
 def _orders(count: int, seed: int) -> Iterator[np.ndarray]:
-    """All permutations of up to EXACT datasets; of more, the present order and random ones."""
+    """All permutations of at most EXACT datasets; for more, the given order and random ones."""
     if count <= EXACT:
         yield from (np.array(order) for order in permutations(range(count)))
         return

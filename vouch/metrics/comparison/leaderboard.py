@@ -36,7 +36,7 @@ def leaderboard(metrics: pa.Table, away: Collection[Place] = ()) -> pa.Table:
     """LEADERBOARD from METRICS, sorted by its keys (a null alpha first), then by rank and model.
 
     Only metrics declared `ranked` have ranks; equal values share the better rank. rank_low is 1 + the
-    number of models that are significantly better, rank_high the last rank less those significantly worse;
+    number of significantly better models, rank_high the last rank minus the number of significantly worse;
     intervals that do not touch count as significant. Both need an interval over other items, which metrics
     declared `over_splits` lack. A model that `away` lists for a dataset has no rank there
     (vouch/metrics/unranked.py).
@@ -53,7 +53,7 @@ def leaderboard(metrics: pa.Table, away: Collection[Place] = ()) -> pa.Table:
     ranks, ranked = np.full((len(frame), 3), np.nan), np.flatnonzero(~np.isnan(sign))
     for members in frame.iloc[ranked].groupby(LEADERBOARD_KEYS, sort=False).indices.values():
         rows = ranked[members]
-        better = low[rows][:, None] > high[rows]  # [better, worse]; False where a bound is NaN
+        better = low[rows][:, None] > high[rows]  # [better, worse]; False if a bound is NaN
         unknown = np.isnan(low[rows])
         ranks[rows, 0] = 1 + (merit[rows][:, None] > merit[rows]).sum(axis=0)
         ranks[rows, 1] = np.where(unknown, np.nan, 1 + better.sum(axis=0))
@@ -147,7 +147,7 @@ def dimensions(metrics: pa.Table, categories: Mapping[str, Iterable[str]]) -> Ro
     whole = frame["category"] == "all"
     frame["dimension"] = frame["category"].mask(whole, frame["dataset"].map(lambda name: only.get(name, "")))
     cells = [*DIMENSION_KEYS, "dimension", "model", "dataset"]
-    frame = frame[frame["dimension"] != ""].drop_duplicates(cells)  # accuracy stands first
+    frame = frame[frame["dimension"] != ""].drop_duplicates(cells)  # accuracy comes first
     scores = _complete_means(frame, "dataset", [*DIMENSION_KEYS, "dimension"], ["value"])
     scores["rank"] = scores.groupby([*DIMENSION_KEYS, "dimension"])["value"].rank("min", ascending=False)
     overall = _complete_means(scores, "dimension", DIMENSION_KEYS, ["value", "rank"]).assign(
@@ -161,9 +161,9 @@ def dimensions(metrics: pa.Table, categories: Mapping[str, Iterable[str]]) -> Ro
 
 
 def _complete_means(frame: pd.DataFrame, part: str, place: list[str], columns: list[str]) -> pd.DataFrame:
-    """Means of the columns over the parts of a place, for the models that have all of these parts."""
+    """Means of the columns over the parts of each `place`, for the models that have all its parts."""
     groups = frame.groupby([*place, "model"])
-    # One part after the other: the mean of pandas is another one in the last digits.
+    # Added one part after the other: the mean of pandas differs in the last digits.
     means = (
         groups[columns]
         .agg(lambda values: sum(values) / len(values))
@@ -176,16 +176,21 @@ def _complete_means(frame: pd.DataFrame, part: str, place: list[str], columns: l
 
 
 UNITS = 2520
-"""One correct answer, in units so small that its share in a tie of up to ten letters is a whole number."""
+"""Units in one correct answer; its share in a tie of up to ten letters is a whole number of them."""
 
 
-def differences(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str, Any]]:
+def differences(
+    outcomes: pa.Table, seed: int, resamples: int, blind: Collection[Place] = ()
+) -> list[dict[str, Any]]:
     """Rows of DIFFERENCES from rows of OUTCOMES: first minus second, models in the order of their names.
 
     Compares the clean accuracy of the variation `original` on the prompts that both models have, for each
-    output. Interval: `intervals`. p: t-test with the sandwich variance over groups (a bootstrap of 1,000
-    could not survive the correction); if few groups differ, at least what their signs allow. Holm-corrected
-    over the pairs of a dataset and output (Holm 1979). With fewer than two groups there is neither.
+    output. Interval: `intervals`. p: t-test with the sandwich variance over groups (p from 1,000 bootstrap
+    draws is too coarse for the correction); if few groups differ, at least what their signs allow. Corrected
+    over the pairs of a dataset and output (Holm 1979). Fewer than two groups have neither interval nor p.
+
+    blind: the blind baselines. Each is compared with every model that sees, which comes first; these pairs
+    come after the others and are corrected apart, so that no baseline changes a number of the others.
     """
     keep = pc.and_(pc.equal(outcomes["variation"], ORIGINAL), pc.is_valid(outcomes["clean_correct"]))
     columns = ["dataset", "output", "model", "prompt", "group", "clean_correct"]
@@ -193,17 +198,29 @@ def differences(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str,
     rows: list[dict[str, Any]] = []
     indices = frame.groupby(["dataset", "output"]).indices
     for dataset, output in sorted(indices, key=lambda pair: (pair[0], OUTPUTS.index(pair[1]))):
-        pairs = list(_pairs(frame.iloc[indices[dataset, output]], seed, resamples))
-        corrected = holm([row["p"] for row in pairs])
+        own = frame.iloc[indices[dataset, output]]
+        apart = own["model"].isin([model for model, *where in blind if where == [dataset, output]])
         keys = {"dataset": dataset, "output": output}
-        rows += [keys | row | {"p_holm": p} for row, p in zip(pairs, corrected, strict=True)]
+        families = [list(_pairs(own[~apart], seed, resamples))]
+        if apart.any():
+            families.append(list(_pairs(own, seed, resamples, set(own["model"][apart]))))
+        for pairs in families:
+            corrected = holm([row["p"] for row in pairs])
+            rows += [keys | row | {"p_holm": p} for row, p in zip(pairs, corrected, strict=True)]
     return rows
 
 
-def _pairs(frame: pd.DataFrame, seed: int, resamples: int) -> Iterator[dict[str, Any]]:
+def _pairs(
+    frame: pd.DataFrame, seed: int, resamples: int, blind: Collection[str] = ()
+) -> Iterator[dict[str, Any]]:
+    """Of every two models; with blind baselines, of each model that sees with each of these."""
     wide = frame.pivot(index=["group", "prompt"], columns="model", values="clean_correct")
     models, correct = wide.columns, np.rint(UNITS * wide.to_numpy())
     firsts, seconds = np.triu_indices(len(models), 1)
+    if blind:
+        takes_none = models.isin(list(blind))
+        sides = np.meshgrid(np.flatnonzero(~takes_none), np.flatnonzero(takes_none), indexing="ij")
+        firsts, seconds = (side.ravel() for side in sides)
     if not len(firsts):
         return
     sums, counts = _group_sums(correct, wide.index.codes[0], firsts, seconds)
@@ -245,7 +262,7 @@ GRAIN = UNITS * 2**13
 FLIPPED = "flipped"
 NOT_FLIPPED = "not_flipped"
 CONTENT = "content"
-"""Column: a number for what was read from an answer, NaN if nothing could be read."""
+"""Column: a number for the content read from an answer; NaN if nothing could be read."""
 # metric, score, column of the outcomes
 MEASURES = (
     ("accuracy", "", "clean_correct"),
@@ -262,9 +279,9 @@ PAIR = ["model", "output", "item"]
 def variations(outcomes: pa.Table, seed: int, resamples: int) -> Iterator[dict[str, Any]]:
     """Rows of VARIATIONS from rows of OUTCOMES, by dataset, model, output, variation and MEASURES.
 
-    Only prompts that the clean protocol keeps, if it also keeps the original prompt of their item.
-    Interval: `intervals`, which resamples the items and not the splits. Every variation of a dataset uses the
-    same draws. The difference of set sizes has no bounds: there is no interval if all groups agree.
+    Covers the prompts that the clean protocol keeps, if it also keeps their item's original prompt.
+    Interval: `intervals`, which resamples items, not splits. Every variation of a dataset uses the
+    same draws. A difference of set sizes has no bounds, so it has no interval if all groups agree.
     """
     for dataset in sorted(pc.unique(outcomes["dataset"]).to_pylist()):
         of_dataset = outcomes.filter(pc.equal(outcomes["dataset"], dataset))
@@ -313,9 +330,9 @@ def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]
 
 
 def _values(pairs: pd.DataFrame, metric: str, column: str) -> tuple[Array, Array]:
-    """The measure in the variation and in the original, in units, NaN if it does not apply.
+    """The measure in the variation and in the original, in units; NaN if it does not apply.
 
-    Flips: whether the answer differs, and 0. If answers should flip: whether a correct one stayed, and 0.
+    FLIPPED: whether the answer differs, and 0. NOT_FLIPPED: whether a correct answer wrongly stayed, and 0.
     """
     value, original = (pairs[name].to_numpy(float) for name in (column, f"{column}_original"))
     if column == CONTENT:

@@ -26,11 +26,11 @@ NLL = "nll_min"
 class RankingTask:
     """m models on n items of a dataset, by one output.
 
-    score        empty, or the temperature of the samples that `label_free` holds, `t0.7`
+    score        empty, or the temperature of the samples that `label_free` holds, such as `t0.7`
     models       names, in alphabetical order
     groups       [n] number of the item's group
-    performance  [m, n] how correct an answer is; NaN where there is none
-    label_free   by name, [m, n], NaN where unknown; PROBABILITIES [m, n, k], NaN where there is no option
+    performance  [m, n] how correct an answer is; NaN if there is none
+    label_free   by name, [m, n], NaN if unknown; PROBABILITIES [m, n, k], NaN for a missing option
     answers      [n, k] the correct options; rankers may use them only on a proxy
     """
 
@@ -44,7 +44,7 @@ class RankingTask:
     answers: NDArray[np.bool_]
 
     def only(self, models: tuple[str, ...]) -> "RankingTask":
-        """The same for some of the models."""
+        """The same task with only these models."""
         rows = [self.models.index(model) for model in models]
         label_free = {name: values[rows] for name, values in self.label_free.items()}
         return replace(self, models=models, performance=self.performance[rows], label_free=label_free)
@@ -63,16 +63,16 @@ class RankingTask:
 
 
 def highest(probabilities: Array) -> Array:
-    """[m, n] the largest of [m, n, k]; NaN where there is no option."""
+    """[m, n] the largest of [m, n, k]; NaN if there are no options."""
     return np.asarray(np.fmax.reduce(probabilities, axis=2))
 
 
 class Ranker(NamedTuple):
-    """label, note: head a row of the report, and say what the number is.
+    """label: names the ranker in the report. note: says what its number is.
 
     needs: label-free scores, of which a task must have at least one; if empty, any task without samples will
-    do. values(task), or with by_proxy values(task, proxy, alpha): from the task alone, or with a labelled
-    dataset that has the same output and models. uncertainty: the authors' own score is the negative.
+    do. values(task), or with by_proxy values(task, proxy, alpha): from the task only, or also from a labelled
+    dataset that has the same output and models. uncertainty: whether the authors' score has the other sign.
     """
 
     label: str
@@ -83,7 +83,7 @@ class Ranker(NamedTuple):
     uncertainty: bool = False
 
     def applies(self, task: RankingTask) -> bool:
-        """Whether the task has what is needed."""
+        """Whether the task has the scores that the ranker needs."""
         return any(name in task.label_free for name in self.needs) if self.needs else not task.score
 
 
@@ -142,7 +142,7 @@ def minus_entropy(task: RankingTask) -> Array:
 
 @ranker("gap", "Gap", "between the two best options", PROBABILITIES)
 def gap(task: RankingTask) -> Array:
-    """Probability of the most probable option minus that of the next; with a single option its own, 1."""
+    """Probability of the most probable option minus that of the next; 1 for a single option."""
     p = task.label_free[PROBABILITIES]
     ordered = np.sort(np.where(np.isnan(p), 0.0, p), axis=2)
     second = ordered[:, :, -2] if p.shape[2] > 1 else 0.0
@@ -150,16 +150,16 @@ def gap(task: RankingTask) -> Array:
 
 
 def sizes(task: RankingTask, proxy: RankingTask, alpha: float) -> Array:
-    """[models, items] options with 1 - p <= q, at least one; NaN where the model gave no answer.
+    """[models, items] number of options with 1 - p <= q, at least one; NaN if the model gave no answer.
 
     q is the ceil((n + 1)(1 - alpha))-th smallest 1 - p of the correct answers of the proxy's n items (LAC),
-    and infinite where these are too few; no label of the task is used. Between datasets nothing guarantees
+    and infinite if n is too small; no label of the task is used. Between datasets, nothing guarantees
     coverage.
     """
     p = task.label_free[PROBABILITIES]
     set_sizes = np.full(p.shape[:2], np.nan)
     right = np.where(proxy.answers, proxy.label_free[PROBABILITIES], np.nan)
-    scores = -np.fmax.reduce(right, axis=2, initial=np.nan)  # 1 - p would round to 1 where p is tiny
+    scores = -np.fmax.reduce(right, axis=2, initial=np.nan)  # 1 - p would round to 1 for a tiny p
     for model, own in enumerate(scores):
         threshold = quantile(own[~np.isnan(own)], alpha)
         answered = ~np.isnan(p[model]).all(axis=1)
@@ -188,9 +188,9 @@ def certainty(task: RankingTask, proxy: RankingTask, alpha: float) -> Array:
 
 @proxy_ranker("atc", "Thresholded confidence", "threshold from another dataset", NLL, PROBABILITIES)
 def atc(task: RankingTask, proxy: RankingTask, alpha: float) -> Array:
-    """Average thresholded confidence: 1 where the model is surer than a threshold, else 0 (Garg et al. 2022).
+    """Average thresholded confidence: 1 if the model is surer than a threshold, else 0 (Garg et al. 2022).
 
-    The threshold is such that on the labelled proxy this share is the model's performance there. The mean
+    The threshold makes the mean equal the model's performance on the labelled proxy. On the task, the mean
     estimates the performance.
     """
     return above(task.certainty, proxy.certainty, proxy.performance)
@@ -206,11 +206,11 @@ def atc_literal(task: RankingTask, proxy: RankingTask, alpha: float) -> Array:
 
 
 def above(values: Array, proxy: Array, performance: Array) -> Array:
-    """[models, items] whether a value is above its model's threshold; NaN where the value is unknown.
+    """[models, items] whether a value is above its model's threshold; NaN if the value is unknown.
 
-    values: [models, items] of the task. proxy, performance: [models, items] of the labelled one. Of n known
-    proxy values exactly round(n x mean performance) are above the threshold, but for ties. NaN for a model
-    whose performance on the proxy is unknown or no share.
+    values: [models, items] of the task. proxy, performance: [models, items] of the proxy. Of n known
+    proxy values exactly round(n x mean performance) are above the threshold, except for ties. NaN for a model
+    whose performance on the proxy is unknown or not in 0 ... 1.
     """
     exceeds = np.full(values.shape, np.nan)
     for model, own in enumerate(values):

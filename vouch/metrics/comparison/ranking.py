@@ -2,8 +2,8 @@
 
 `tasks` arranges the label-free scores of each dataset and output as arrays; `ranked` applies every ranker to
 a task and to resamples of its items; `rankings` correlates the result with performance. Correlations are
-computed here alone: both sides hold one number per model in the last axis, higher is better, and the result
-is NaN where one side is constant or holds a NaN.
+computed only here: both sides hold one number per model in the last axis, higher is better, and the result
+is NaN if one side is constant or holds a NaN.
 """
 
 import math
@@ -30,7 +30,7 @@ from vouch.tables.asked import OUTPUTS, TEXT
 from vouch.tables.results import COMBINED, FEW_LABELS, MEAN
 
 EXACT = 8
-"""Most models for which every permutation is looked at."""
+"""The largest number of models for which every permutation is tried."""
 CLOSE = 1e-9
 
 
@@ -40,13 +40,13 @@ def spearman(x: Array, y: Array) -> Array:
 
 
 def weighted_tau(x: Array, y: Array) -> Array:
-    """[...] weighted Kendall tau (Vigna 2015) as scipy.stats.weightedtau has it by default.
+    """[...] weighted Kendall tau (Vigna 2015), as scipy.stats.weightedtau computes it by default.
 
-    A pair weighs 1 / (1 + r) + 1 / (1 + s), with r and s the places of its models from the top, 0 for the
-    best. The mean of the taus by the order of x (ties: of y) and by that of y (ties: of x).
+    A pair weighs 1 / (1 + r) + 1 / (1 + s), with r and s the ranks of its models from the top, 0 for the
+    best. The result is the mean of two taus: ranks by x (ties by y), and ranks by y (ties by x).
     """
     signs_x, signs_y = _signs(x), _signs(y)
-    # A pair's weight is a sum over its two models: so is the sum over all pairs.
+    # A pair's weight is a sum over its two models, so the sum over all pairs is a sum over models.
     agreed, of_x, of_y = (
         pairs.sum(axis=-1, dtype=np.int64) for pairs in (signs_x * signs_y, signs_x**2, signs_y**2)
     )
@@ -69,8 +69,8 @@ def _signs(values: Array) -> NDArray[np.int8]:
 def p_values(x: Array, y: Array) -> tuple[float, float]:
     """Two-sided p of the rho of [models], and the smallest that any order of these models could have.
 
-    Up to EXACT models the share of all permutations whose rho is as far from 0; above, Student's t with n - 2
-    degrees of freedom, and 2 / n! for the smallest. (NaN, NaN) where rho is NaN.
+    Up to EXACT models: the share of all permutations whose rho is as far from 0. For more: Student's t with
+    n - 2 degrees of freedom, and 2 / n! for the smallest. (NaN, NaN) if rho is NaN.
     """
     count, rho = len(x), float(spearman(x, y))
     if np.isnan(rho):
@@ -91,12 +91,12 @@ def _permutations(count: int) -> NDArray[np.int64]:
 
 
 def _ranks(values: Array) -> Array:
-    """Twice the ranks, whole numbers, so that sums of them are exact."""
+    """Twice the ranks: whole numbers, whose sums are exact."""
     return np.asarray(np.rint(2 * rankdata(values, axis=-1)))
 
 
 def _pearson(x: Array, y: Array) -> Array:
-    """[...] of whole numbers [..., n]."""
+    """[...] Pearson correlation of whole numbers [..., n]."""
     count = x.shape[-1]
 
     def product(a: Array, b: Array) -> Array:
@@ -107,7 +107,7 @@ def _pearson(x: Array, y: Array) -> Array:
 
 
 def _places(first: Array, second: Array) -> NDArray[np.int64]:
-    """[..., n] place from the top by `first`, ties by `second`."""
+    """[..., n] rank from the top by `first`, 0 for the best; ties are ordered by `second`."""
     order = np.lexsort((second, first), axis=-1)[..., ::-1]
     places = np.empty_like(order)
     np.put_along_axis(places, order, np.broadcast_to(np.arange(order.shape[-1]), order.shape), axis=-1)
@@ -116,7 +116,7 @@ def _places(first: Array, second: Array) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Ranking:
-    """One ranker's values of some models, and their performance; higher is better.
+    """One ranker's values for some models, and their performance; higher is better.
 
     keys: the columns ranker, score and proxy. models: indices of the models among those of the task.
     values, performance [models]; drawn: both for each resample, [resamples, models].
@@ -170,7 +170,7 @@ def _values(
 def _resampled(
     matrices: Sequence[Array], groups: np.ndarray, config: CompareConfig
 ) -> tuple[Array, list[Array]]:
-    """Means [matrices, models] over the items, and of each matrix [resamples, models] over whole groups."""
+    """Means [matrices, models] over the items, and per matrix [resamples, models] over resampled groups."""
     stacked = np.concatenate(matrices).T  # [items, matrices x models]
     known = ~np.isnan(stacked)
     total = int(groups.max()) + 1
@@ -184,9 +184,9 @@ def _resampled(
 
 
 def _combined(found: Sequence[Ranking]) -> Iterator[Ranking]:
-    """The mean over all rankers without a proxy of the model's place from below, 1 / models ... 1.
+    """Each model's mean rank from the bottom, 1 / models ... 1, over all rankers without a proxy.
 
-    Of the models that all of them have.
+    Covers only the models that all these rankers have.
     """
     if len(found) < 2:
         return
@@ -209,7 +209,7 @@ KEYS = ["model", "dataset", "prompt", "temperature"]
 
 
 def tasks(label_free: pa.Table) -> Iterator[list[RankingTask]]:
-    """For each dataset and output its task, then one for each temperature; from rows of LABEL_FREE.
+    """For each dataset and output: its task, then one per temperature. From rows of LABEL_FREE.
 
     All tasks of a dataset and output have the same models and items.
     """
@@ -223,7 +223,7 @@ def tasks(label_free: pa.Table) -> Iterator[list[RankingTask]]:
 
 
 def _task(frame: pd.DataFrame, rows: pd.DataFrame, score: str) -> RankingTask:
-    """The task that these rows are. frame: all rows of its dataset and output."""
+    """The task made of these rows. frame: all rows of its dataset and output."""
     models = sorted(set(frame["model"]))
     of_prompts = frame.drop_duplicates("prompt").sort_values("prompt")
     groups = np.unique(of_prompts["group"].to_numpy(str), return_inverse=True)[1]
@@ -255,7 +255,7 @@ def _task(frame: pd.DataFrame, rows: pd.DataFrame, score: str) -> RankingTask:
 
 
 def with_similarity(label_free: pa.Table, similarity: pa.Table) -> pa.Table:
-    """Rows of LABEL_FREE with the columns SIMILARITIES, null where TEXT_SIMILARITY has no row."""
+    """Rows of LABEL_FREE with the columns SIMILARITIES, null if TEXT_SIMILARITY has no row."""
     known = similarity.to_pandas().set_index(KEYS)
     similarities = known.reindex(pd.MultiIndex.from_frame(label_free.select(KEYS).to_pandas()))
     for name in SIMILARITIES:
@@ -314,7 +314,7 @@ def _points(ranking: Ranking) -> dict[str, Any]:
 
 
 def _ends(drawn: Sequence[Mapping[str, Array]]) -> dict[str, float | None]:
-    """2.5 and 97.5 percentiles of each measure's mean over several rankings; None where none has one."""
+    """2.5 and 97.5 percentiles of each measure's mean over several rankings; None if no ranking has it."""
     ends: dict[str, float | None] = {}
     for key in MEASURES if drawn else ():
         mean = np.mean([draws[key] for draws in drawn], axis=0)
@@ -339,12 +339,12 @@ def _rows(ranking: Ranking, models: Sequence[str]) -> Rows:
 
 
 def few_labels(performance: Array, labels: int, draws: int, seed: int) -> dict[str, Any] | None:
-    """The models' order on `labels` items against that on all: means over draws, and rho's standard deviation
+    """How the order on `labels` items agrees with that on all: means over draws, and rho's standard deviation
     (Tu et al. 2024, table 3).
 
-    performance: [models, items] whole numbers, NaN where a model gave no answer. All models are judged on the
+    performance: [models, items] whole numbers, NaN if a model gave no answer. All models are judged on the
     same items, which are drawn without replacement and still count among all. A draw on which all models are
-    equal orders nothing and counts as 0. None where there are no more items than labels, or no order at all.
+    equal gives no order and counts as 0. None if there are no more items than labels, or no order at all.
     """
     count, total = performance.shape
     if total <= labels or count < 2:
@@ -367,6 +367,6 @@ def few_labels(performance: Array, labels: int, draws: int, seed: int) -> dict[s
 
 
 def _means(values: Array) -> Array:
-    """Over the last axis, of what is known; 0 where nothing is."""
+    """Means of the known values over the last axis; 0 if none is known."""
     known = ~np.isnan(values)
     return np.asarray(np.where(known, values, 0.0).sum(axis=-1) / np.maximum(known.sum(axis=-1), 1))

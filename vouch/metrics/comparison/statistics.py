@@ -1,7 +1,7 @@
 """Statistics of paired comparisons: bootstrap intervals, exact tests, power, and a judge against people.
 
 The functions on differences take sums over groups in whole numbers: these add up exactly, so that neither the
-order of summation nor the number of threads can move a bit.
+order of summation nor the number of threads can change a bit.
 
 `prediction_powered` corrects a judge's verdicts by people's decisions on a sample (Angelopoulos et al. 2023,
 arXiv 2301.09633, with the weight of PPI++, Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453); `agreement`
@@ -21,13 +21,13 @@ from vouch.metrics.responses import Array, Bools, Floats, Ints
 
 POWER = 0.8
 INTERVAL = 2 * 1.959964
-"""Standard errors in the width of a 95 % interval."""
+"""The width of a 95 % interval, in standard errors."""
 FEW = 6
 """The fewest groups whose signs, all alike, have a two-sided p below .05: 2^(1-6)."""
 
 
 def means(sums: Array, counts: Array) -> Array:
-    """[columns] mean gap, from the sums and numbers of gaps [groups, columns]; 0 where there is none."""
+    """[columns] mean gap, from the sums and numbers of gaps [groups, columns]; 0 if there is none."""
     return np.asarray(sums.sum(axis=0) / np.maximum(counts.sum(axis=0), 1))
 
 
@@ -42,10 +42,10 @@ def intervals(
     """[columns] 2.5 and 97.5 percentiles of the mean gap over resamples of whole groups, and, if fewer than
     FEW groups have another gap than the rest (too few to resample), exact bounds as well.
 
-    least, most [columns]: of one gap. Where all G groups agree, a further one differs with a probability of
-    up to 1 - .025^(1/G) (Clopper and Pearson 1934); and the signs of fewer than FEW gaps may be chance, so
-    that the interval holds 0 where gaps have either sign. NaN where fewer than two groups have a gap, and
-    where all agree while `least` and `most` are infinite.
+    least, most [columns]: bounds of a gap. If all G groups agree, another one differs with a probability of
+    up to 1 - .025^(1/G) (Clopper and Pearson 1934). The signs of fewer than FEW gaps may be chance, so the
+    interval then holds 0 if gaps may have both signs. NaN if fewer than two groups have a gap, or
+    if all agree and `least` and `most` are infinite.
     """
     low, high = np.percentile(bootstrap(sums, counts, seed, resamples), SHARES, axis=0)
     groups, mean, ends = (counts > 0).sum(axis=0), means(sums, counts), (np.asarray(least), np.asarray(most))
@@ -67,10 +67,10 @@ def intervals(
 
 
 def p_values(mean: Array, sums: Array, counts: Array) -> Array:
-    """Two-sided, from the group sums [groups, pairs].
+    """Two-sided p, from the group sums [groups, pairs].
 
-    Never below 2^(1-D) for D groups whose models differ, the least that flipping their signs can give: the t
-    distribution is too sure of a few.
+    At least 2^(1-D) for D groups whose models differ, the least that flipping their signs can give: the t
+    distribution gives too small a p for few groups.
     """
     clusters = (counts > 0).sum(axis=0)
     freedom = np.maximum(clusters - 1, 1)
@@ -96,9 +96,9 @@ def holm(p_values: list[float | None]) -> list[float | None]:
 def sign_flip_p(sums: NDArray[np.int64]) -> float:
     """P(a sum this small or smaller) if each group's sum [groups] has either sign with probability 1/2.
 
-    Exact, by convolution. Of single questions it is McNemar's test, the binomial tail of those that differ.
+    Exact, by convolution. If each group is one question, this is McNemar's test: a binomial tail.
     """
-    law = np.ones(1)  # of the sum, symmetric about 0
+    law = np.ones(1)  # distribution of the sum, symmetric about 0
     for size, count in zip(*np.unique(np.abs(sums[sums != 0]), return_counts=True), strict=True):
         heads = _fair_coins(int(count))
         further = np.zeros(len(law) + 2 * size * (len(heads) - 1))
@@ -109,7 +109,7 @@ def sign_flip_p(sums: NDArray[np.int64]) -> float:
 
 
 def _fair_coins(count: int) -> Array:
-    """The distribution of heads among `count` coins, without what is below 1e-300 at either end."""
+    """The distribution of heads among `count` coins, without the probabilities below 1e-300 at either end."""
     reach = min(count // 2, int(20 * math.sqrt(count)) + 1)
     heads = count // 2 - np.arange(reach)
     low = np.cumprod(np.append(1.0, heads / (count - heads + 1)))[::-1]
@@ -118,9 +118,9 @@ def _fair_coins(count: int) -> Array:
 
 
 def detectable(error: float, significance: float = 0.05, claims: int = 1) -> float:
-    """The smallest true difference that four of five studies find, by its standard error.
+    """The smallest true difference that four of five studies find, given its standard error.
 
-    claims: how many are corrected for together; Holm's correction is that of the smallest p (normal,
+    claims: how many tests are corrected together, as Holm's correction treats the smallest p (normal,
     two-sided).
     """
     return float(ndtri(1 - significance / 2 / max(claims, 1)) + ndtri(POWER)) * error
@@ -148,7 +148,7 @@ def questions_for(wanted: float, items: int, effect: float) -> int:
 def minimum_detectable_effect(
     low: float | None, high: float | None, significance: float = 0.05, claims: int = 1
 ) -> float | None:
-    """The same by the ends of the interval of a paired comparison; None where it exceeds 1, the largest
+    """`detectable`, from the ends of a paired comparison's interval; None if it exceeds 1, the largest
     difference of two accuracies.
 
     Without groups its standard error is the root of (d - difference^2) / n, d being the share of items on
@@ -207,7 +207,7 @@ declare(
 
 
 class Powered(NamedTuple):
-    """value with its interval. weight: how much the judge counts; with 0 people alone do."""
+    """value with its interval. weight: how much the judge counts; with 0, only people count."""
 
     value: float
     low: float | None
@@ -216,17 +216,17 @@ class Powered(NamedTuple):
 
 
 def prediction_powered(decided: Floats, judged: Floats, groups: Ints) -> Powered:
-    """The mean of what people would decide on all n rows, from a random sample that they decided.
+    """The mean of people's decisions, if they decided on all n rows, estimated from a random sample.
 
-    decided [n]: 0 ... 1 by people, NaN where they were not asked; at least one is known. judged [n]: 0 ... 1
+    decided [n]: 0 ... 1 by people, NaN if they were not asked; at least one is known. judged [n]: 0 ... 1
     by the judge. groups [n]: rows that are not independent.
 
     weight * mean(judged, others) + mean(decided - weight * judged, sample), so that a bias of the judge
     cancels. Variance by the sandwich formula over groups, quantile of Student's t with the sample's groups
-    less 1. The weight is that of the least variance; for rows that are independent it is PPI++'s
+    less 1 as its degrees of freedom. The weight gives the least variance; for independent rows it is PPI++'s
     Cov(decided, judged) / (Var(judged) (1 + sample / others)). One more disagreement of each sort goes into
     weight and variance, not into the value (as in Bonett and Price 2012 for paired shares): otherwise a small
-    sample without any would count as proof that there are none. With weight 0: `mean_interval` of the sample.
+    sample without any would seem to prove that there are none. With weight 0: `mean_interval` of the sample.
     """
     sample = ~np.isnan(decided)
     people, same, others = decided[sample], judged[sample], judged[~sample]
@@ -280,8 +280,8 @@ declare(
 
 
 class Agreement(NamedTuple):
-    """Cohen's kappa with its interval; sensitivity and specificity as (value, low, high), None where people
-    decided nothing of that sort. rows: answers that both decided."""
+    """Cohen's kappa with its interval; sensitivity and specificity as (value, low, high), None if people
+    called no answer correct, or none wrong. rows: answers that both decided."""
 
     rows: int
     kappa: float | None
@@ -291,11 +291,11 @@ class Agreement(NamedTuple):
 
 
 def agreement(decided: Bools, judged: Bools, groups: Ints) -> Agreement:
-    """How often a judge agrees with what people decided on n answers.
+    """How often a judge agrees with people's decisions on n answers.
 
-    Sensitivity is the share of people's correct answers that the judge calls correct, specificity of the
+    Sensitivity: share of people's correct answers that the judge calls correct. Specificity: share of their
     wrong ones that it calls wrong, with `share_interval`. Kappa's interval is the jackknife over groups; None
-    with fewer than two groups, or where kappa is undefined or the same without any of them.
+    with fewer than two groups, or if kappa is undefined, or stays the same whichever group is left out.
     """
     cells = np.stack(
         [decided & judged, decided & ~judged, ~decided & judged, ~decided & ~judged], axis=1
@@ -325,7 +325,7 @@ def _share(agrees: Bools, groups: Ints) -> tuple[float, float, float] | None:
 
 
 def _kappa(cells: Floats) -> Floats:
-    """Of counts [..., 4]: both, people alone, judge alone, neither. NaN where both always say the same."""
+    """Kappa of counts [..., 4]: both, only people, only judge, neither. NaN if both always say the same."""
     n = cells.sum(axis=-1)
     both, people, judge, neither = np.moveaxis(cells, -1, 0)
     chance = (both + people) * (both + judge) + (neither + judge) * (neither + people)

@@ -3,7 +3,7 @@
 `OF_SETS` holds the formulas. `set_figures` applies them over many splits. `shift_figures` measures what is
 left of the coverage guarantee under another prompt: the calibration half of the original prompts sets the
 threshold, and the test half of the variation is tested, with the same groups in the same halves. A variation
-breaks exchangeability where the interval of that coverage excludes 1 - alpha (Barber et al. 2023 bound how
+breaks exchangeability if the interval of that coverage excludes 1 - alpha (Barber et al. 2023 bound how
 far coverage can fall).
 """
 
@@ -48,14 +48,14 @@ if TYPE_CHECKING:
 
 
 SHARE_OF_SIZE = 0.05
-"""Sizes that fewer test rows than this have are left out of worst_size_coverage: a handful says nothing."""
+"""Sizes that a smaller share of test rows has are left out of worst_size_coverage: a handful says nothing."""
 
 
 @dataclass(frozen=True)
 class SetCounts:
     """How many test rows have which prediction set.
 
-    counted [..., s]  rows with each code: 4 size + 2 covered + empty, the last before the set was filled
+    counted [..., s]  rows with each code: 4 size + 2 covered + empty (before the set was filled)
     correct [...]     mean share of the prediction that is correct, over the same rows
     options [...]     their mean number of options
     """
@@ -128,9 +128,9 @@ OF_SETS("singleton_rate", "One option", "share of sets with a single option", be
     detail="its `mean` is that of the two scores' values",
 )
 def uacc(sets: SetCounts) -> Array:
-    """[...] accuracy sqrt(K) / set size; exceeds 1 where sets are small.
+    """[...] accuracy sqrt(K) / set size; exceeds 1 if sets are small.
 
-    K is the mean number of options where prompts differ.
+    K is the mean number of options if prompts differ.
     """
     return np.asarray(sets.correct * np.sqrt(sets.options) / sets.mean(sets.size))
 
@@ -209,8 +209,8 @@ Drawn = tuple[str, str, str, float, Array]
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """The rows of a protocol: ranked, categories [n], correct [n]; by name of the score its order and that of
-    the answers [n], as in vouch.metrics.conformal.scores, and the parameters of the scores."""
+    """The rows of a protocol, [n]. By name of the score: scores, its order (vouch.metrics.conformal.scores),
+    and answers, the numbers of the correct answers in it. settings: the parameters of the scores."""
 
     ranked: Ranked
     categories: Ints
@@ -226,7 +226,7 @@ class ScoredRows:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Sets of one score: thresholds [splits, strata] by its order, the set membership of all rows, and their
+    """Sets of one score: thresholds [splits, strata] in its order, the set membership of all rows, and their
     counts."""
 
     limits: Array
@@ -245,7 +245,7 @@ def rows_of(
 
 
 class Calibrations:
-    """Sets of the same rows under the same splits; what they share is computed once."""
+    """Sets of the same rows under the same splits; common quantities are computed once."""
 
     def __init__(self, rows: ScoredRows, splits: Splits) -> None:
         self.rows, self.splits = rows, splits
@@ -298,7 +298,7 @@ def set_figures(
 
 
 def _values(found: dict[str, Calibrated], kind: str, settings: Settings) -> Iterator[tuple[str, str, Array]]:
-    """score, metric, [splits]: every metric of the sets of all scores, and their thresholds."""
+    """Score, metric and values [splits] of every metric of the sets of all scores and of their thresholds."""
     for metric, formula in OF_SETS.items():
         of_score = {score: formula(each.counts) for score, each in found.items()}
         if metrics()[metric].authors:
@@ -350,7 +350,7 @@ SLACK = 1e-9
 def shift_figures(plain: "Block", other: "Block", config: "ScoreConfig") -> list[Figure]:
     """For every score, at the main alpha: figures of the variation `other`, with percentiles over the splits.
 
-    Nothing where a half is empty or a threshold infinite.
+    Empty if a half is empty or a threshold infinite.
     """
     sides = [_without_defects(block) for block in (plain, other)]
     names = sorted({name for _, groups in sides for name in groups})

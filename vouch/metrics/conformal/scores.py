@@ -4,12 +4,12 @@ The declaration holds everything about a score: label, formula, source, and its 
 become `score.settings.NAME` of params.yaml. Nothing else lists the scores.
 
 The function takes Ranked rows and the score's parameters and returns [n, k] numbers in the order of the
-letters' scores: the clean protocol builds {letters with a score <= threshold}, for which order is all that
+letters' scores: the clean protocol builds {letters with a score <= threshold}, for which only the order
 counts. For a score s the number is -log(1 - s), computed from the mass 1 - s, so that s = 1 - 1e-20 and s = 1
-- 1e-400 stay apart where rounded scores would both be 1. `value` turns such numbers back into scores.
+- 1e-400 differ, although the rounded scores would both be 1. `value` turns such numbers back into scores.
 
 Letters of equal probability have equal scores. Random terms use one uniform number per row that depends on
-the item alone (`uniform`), so it is the same in every order of rows, every variation and every split.
+the item only (`uniform`), so it is the same in every order of rows, every variation and every split.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,9 +21,9 @@ import numpy as np
 from vouch.metrics.responses import Array, Floats, Ranked
 
 LARGEST = np.finfo(np.float64).max
-"""Represents a score of exactly 1: infinity is the threshold that admits every letter."""
+"""Represents a score of exactly 1; infinity is reserved for the threshold that admits every letter."""
 MOST_PENALTY = 1e6
-"""Keeps scores finite, while differences of probabilities still show."""
+"""The largest penalty: scores stay finite and still show differences of probabilities."""
 Settings = Mapping[str, Mapping[str, float]]
 """By score, the values of its parameters; a missing one has its default."""
 
@@ -41,7 +41,7 @@ class Parameter(NamedTuple):
 class Score:
     """label: heads columns. formula, source: for the documentation.
 
-    order(ranked, **parameters) [n, k]; value(order, **parameters): the scores of such numbers.
+    order(ranked, **parameters) [n, k]; value(order, **parameters): turns such numbers into scores.
     """
 
     label: str
@@ -57,7 +57,7 @@ Order = Callable[..., Floats]
 
 
 def _value(order: Array, **parameters: float) -> Array:
-    """The scores of numbers -log(1 - s), with those of margin below 0 mirrored at 0; infinity stays."""
+    """The scores of numbers -log(1 - s); negative ones (of margin) mirror positive ones; infinity stays."""
     scores = np.sign(order) * -np.expm1(-np.abs(order))
     return np.asarray(np.where(np.isinf(order), order, scores))
 
@@ -80,7 +80,7 @@ def score(
 
 
 def order_of(name: str, settings: Settings) -> Callable[[Ranked], Floats]:
-    """The numbers that order letters as a score with these parameters does."""
+    """A function that gives the numbers of `order`, for a score with these parameters."""
     given = _parameters(name, settings)
     return lambda ranked: SCORES[name].order(ranked, **given)
 
@@ -134,7 +134,7 @@ def aps_crossing(ranked: Ranked) -> Floats:
 
 
 def _log_beyond(ranked: Ranked) -> Floats:
-    """[n, k] log of 1 - aps_randomised, the sum of all p_j < p_k plus 1 - u times that of all p_j = p_k."""
+    """[n, k] log of 1 - aps_randomised: sum of all p_j < p_k, plus 1 - u times the sum of all p_j = p_k."""
     with np.errstate(invalid="ignore", divide="ignore"):  # of letters with p = 0, and of u = 1
         rest = np.log1p(ranked.noise[:, None] * np.expm1(ranked.log_below - ranked.log_from))
     return np.asarray(np.where(np.isneginf(ranked.log_from), -np.inf, ranked.log_from + rest))
@@ -156,7 +156,7 @@ def margin(ranked: Ranked) -> Floats:
     order = np.full(gaps.shape, -LARGEST, order="F")
     if gaps.shape[1] == 1:
         return order
-    # 1 - (p_top - p_k) is what lies beside the top, plus p_k.
+    # 1 - (p_top - p_k) is the mass of all letters but the top one, plus p_k.
     rest = np.logaddexp(ranked.log_beside, ranked.log_p[:, 1:])
     order[:, 0] = np.where(gaps[:, 1] == 0, 0.0, np.clip(rest[:, 0], -LARGEST, 0.0))
     order[:, 1:] = np.clip(-rest, 0.0, LARGEST)
@@ -189,7 +189,7 @@ def _raps_value(order: Array, penalty: float, k_reg: float) -> Array:
 def raps(ranked: Ranked, penalty: float, k_reg: float) -> Floats:
     """APS with its random term, plus penalty (rank - k_reg)_+.
 
-    Scores gather below every 1 + m penalty. So the order is m + 1 - h(r), with r how far below the score lies
+    Scores gather below each 1 + m penalty. So the order is m + 1 - h(r), with r the score's distance from it
     as a share of the penalty, and h(r) = 1 / (1 - log r).
     """
     log_rest = _log_beyond(ranked)

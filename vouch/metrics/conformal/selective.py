@@ -49,7 +49,7 @@ SURE = 0.9
 TOLERATED = 0.05
 """Share of the answers that may be wrong when a model answers alone."""
 WRONG = (1, 5, 10, 20)
-"""Per cent of the answers that may be wrong, of the metrics."""
+"""Per cent of the answers that may be wrong, as in the names of the metrics."""
 PLANNED = 0.25
 LEVELS = 50
 POINTS = 20
@@ -57,9 +57,9 @@ POINTS = 20
 
 @dataclass(frozen=True)
 class AnswerThreshold:
-    """What a model may answer alone: everything with a confidence of `threshold` or more; inf if nothing.
+    """A model may answer alone if its confidence is at least `threshold`; inf if it never may.
 
-    answers [q]: for the q questions that prove it, whether they are answered alone. errors: of these answers.
+    answers [q]: whether each of the q questions of the proof is answered alone. errors: of these answers.
     """
 
     threshold: float
@@ -73,15 +73,15 @@ class AnswerThreshold:
 
     @property
     def interval(self) -> Interval:
-        """Interval of that share; none if nothing is answered."""
+        """Interval of the share `answered`; (None, None) if nothing is answered."""
         shown = self.answers, np.arange(len(self.answers))
         return mean_interval(*shown) if self.answered else (None, None)
 
 
 def one_of_each(confidence: Floats, right: Floats, groups: Ints, seed: int) -> Ints:
-    """Rows [G] of n, one at random of each of G groups, in random order.
+    """Rows [G], one drawn at random from each of the G groups, in random order.
 
-    The order of the rows does not matter, the numbers of the groups do. Generator as of `group_splits`.
+    The draw depends on the groups' numbers, not on the order of rows. Generator as in `group_splits`.
     """
     order = np.lexsort((right, confidence, groups))
     _, first, counts = np.unique(groups[order], return_index=True, return_counts=True)
@@ -98,7 +98,7 @@ def tail(answers: Array, errors: Array, max_risk: float) -> Array:
 
 
 def upper_bound(answers: Array, errors: Array, level: float) -> Array:
-    """Share of wrong answers that is not exceeded with probability `level` (Clopper and Pearson 1934)."""
+    """Upper bound of the share of wrong answers, with probability `level` (Clopper and Pearson 1934)."""
     bound = betaincinv(errors + 1, np.maximum(answers - errors, 1), level)
     return np.asarray(np.where(errors < answers, bound, 1.0))
 
@@ -106,7 +106,7 @@ def upper_bound(answers: Array, errors: Array, level: float) -> Array:
 def _planned(
     confidence: Floats, right: Floats, groups: Ints, seed: int, levels: int
 ) -> tuple[Ints, Ints, Array]:
-    """Rows for planning, rows for proof, and thresholds to try, taken from the former, the largest first."""
+    """Rows for planning, rows for proof, and thresholds to try: confidences of the former, largest first."""
     rows = one_of_each(confidence, right, groups, seed)
     cut = int(PLANNED * len(rows))
     if not cut:
@@ -125,12 +125,12 @@ def _counted(confidence: Floats, right: Floats, thresholds: Array) -> tuple[Arra
 def answer_threshold(
     confidence: Floats, right: Floats, groups: Ints, max_risk: float, level: float = SURE, seed: int = 0
 ) -> AnswerThreshold:
-    """The lowest threshold by which, with probability `level`, at most a share `max_risk` is wrong.
+    """The lowest threshold with which, with probability `level`, at most a share `max_risk` is wrong.
 
     confidence [n]; right [n] in 0 ... 1; groups [n]. A quarter of the groups plans: its confidences are the
-    thresholds to try, and the one with most evidence among it is the first. The others prove: from that
+    thresholds to try, and the one with the most evidence is tried first. The other groups prove: from that
     threshold down each is tested by the exact binomial tail at significance 1 - level, until one fails.
-    They have no part in the order, so a threshold with more errors passes with a probability of at most 1 -
+    They do not affect the order, so a threshold with more errors passes with a probability of at most 1 -
     level.
     """
     plan, proof, thresholds = _planned(confidence, right, groups, seed, LEVELS)
@@ -148,7 +148,7 @@ def answer_threshold(
 
 @dataclass(frozen=True)
 class Curve:
-    """By threshold [p], the largest first: share answered, share of these answers that is wrong, bound."""
+    """Per threshold [p], largest first: share answered, share of these answers that is wrong, its bound."""
 
     thresholds: Array
     answered: Array
@@ -157,7 +157,7 @@ class Curve:
 
 
 def curve(confidence: Floats, right: Floats, groups: Ints, level: float = SURE, seed: int = 0) -> Curve:
-    """Answer, or hand to a person: POINTS thresholds, with bounds that hold for all together (Bonferroni)."""
+    """Answering or asking a person, at up to POINTS thresholds; the bounds hold jointly (Bonferroni)."""
     _, proof, thresholds = _planned(confidence, right, groups, seed, POINTS)
     answers, errors = _counted(confidence[proof], right[proof], thresholds)
     given = answers > 0
@@ -173,8 +173,8 @@ def abstention(
 ) -> tuple[float, float]:
     """The threshold of conformal abstention, and the share of the questions that is answered with it.
 
-    The lowest with (W + 1) / (G + 1) <= max_risk, W being the sum of 1 - right over what is answered; the
-    next question is then answered wrongly with a probability of at most `max_risk`. inf and 0 where none is.
+    The lowest with (W + 1) / (G + 1) <= max_risk, W being the sum of 1 - right over the answers given; the
+    next question is then answered wrongly with a probability of at most `max_risk`. inf and 0 if none is.
     """
     rows = one_of_each(confidence, right, groups, seed)
     levels, level = np.unique(-confidence[rows], return_inverse=True)
@@ -205,7 +205,7 @@ def selective_figures(
 class Samples:
     """S samples of n questions.
 
-    same [n, S]: number of the sample's answer, from 0 in the order in which they first come.
+    same [n, S]: number of the sample's answer; answers are numbered from 0 as they first appear.
     right [n, S]: whether it is correct.
     """
 
@@ -213,7 +213,7 @@ class Samples:
     right: Bools
 
     def first_right(self) -> Array:
-        """[n] place of the first correct sample, from 1; inf if none is correct."""
+        """[n] position of the first correct sample, from 1; inf if none is correct."""
         return np.where(self.right.any(axis=1), self.right.argmax(axis=1) + 1.0, np.inf)
 
     def shares(self, number: int) -> tuple[Array, Bools]:
@@ -223,7 +223,7 @@ class Samples:
 
 
 def numbered(answers: Sequence[Sequence[str]], right: Sequence[Sequence[bool]] | Bools) -> Samples:
-    """From the answers of each question, as many of each, and whether they are correct."""
+    """Samples from the answers to each question, equally many for each, and whether they are correct."""
     same = []
     for row in answers:
         first_seen: dict[str, int] = {}
@@ -233,7 +233,7 @@ def numbered(answers: Sequence[Sequence[str]], right: Sequence[Sequence[bool]] |
 
 @dataclass(frozen=True)
 class SampledSetSizes:
-    """By split: samples, largest 1 - share in a set, coverage and mean size of the sets of the test rows."""
+    """Per split: samples, largest 1 - share in a set, coverage and mean size of the test rows' sets."""
 
     samples: Array
     threshold: Array
@@ -242,7 +242,7 @@ class SampledSetSizes:
 
 
 def sampled_sets(drawn: Samples, splits: Splits, misses: float, leaves: float) -> SampledSetSizes | None:
-    """None if in some split even all samples drawn are not enough."""
+    """None if, in some split, even all the samples drawn are too few."""
     first = drawn.first_right()
     needed = np.array([quantile(first[calibrates], misses) for calibrates in splits])
     if not np.isfinite(needed).all():

@@ -3,9 +3,9 @@
 `group_splits` draws splits of whole groups. `thresholds` finds each split's threshold for each stratum (Vovk
 et al. 2005, section 4.5); `weighted_thresholds` finds thresholds that hold under covariate shift (Tibshirani
 et al. 2019). `set_membership` says for every row how large its set is and whether it contains the answer,
-without building the sets of every split: thresholds of different splits lie close together, so most rows have
+without building the sets of every split: thresholds of different splits are close together, so most rows have
 the same set in all of them and are counted once. Only rows with a score between the smallest and the largest
-threshold are looked at split by split. 100 splits of a million rows take less than twice the memory of their
+threshold are examined split by split. 100 splits of a million rows take less than twice the memory of their
 logits and less than four times as long as one split.
 
 Strata (`score.strata`): marginal, one threshold for all rows; class, one for each letter, so that coverage
@@ -50,7 +50,7 @@ class Splits:
 
     @classmethod
     def of(cls, splits: Iterable[Bools], rows: int) -> "Splits":
-        """From whether each of n rows calibrates [n], a split at a time."""
+        """From splits [n] that say, one after another, whether each of n rows calibrates."""
         return cls(np.stack([np.packbits(split) for split in splits]), rows)
 
     def __len__(self) -> int:
@@ -88,9 +88,9 @@ class Splits:
         return self.count(np.ones(self.rows, dtype=bool))
 
     def test_means(self, values: np.ndarray) -> Array:
-        """[splits] mean of values [n] over the rows that test; exact sums of equal values at a time."""
+        """[splits] mean of values [n] over the rows that test; rows with equal values are summed exactly."""
         total = np.zeros(len(self))
-        # Sorting a million booleans to find out that there are two of them takes as long as all else here.
+        # np.unique would sort a million booleans, which takes as long as everything else here.
         for value in (False, True) if values.dtype == bool else np.unique(values):
             rows = values == value
             total += float(value) * (np.count_nonzero(rows) - self.count(rows))
@@ -108,9 +108,9 @@ class Splits:
 def group_splits(groups: Ints, calibration: float, seed: int, splits: int) -> Splits:
     """Splits of n rows that keep each group whole, on one side.
 
-    groups [n]: numbers from 0; which number a group has decides where it falls, the order of the
+    groups [n]: numbers from 0. A group's number decides on which side it falls; the order of the
     rows does not. Each split draws floor(calibration G) of the G groups without replacement: those with the
-    smallest of G random numbers, the first among equals. Other shares use the same numbers, so a larger
+    smallest of G random numbers; of equal ones, the first. Other shares use the same numbers, so a larger
     calibration half contains the smaller one. Generator: SFC64, whose raw stream numpy has frozen.
     """
     numbers = np.unique(groups, return_inverse=True)[1]
@@ -127,7 +127,7 @@ def group_splits(groups: Ints, calibration: float, seed: int, splits: int) -> Sp
 
 
 def _smallest(draws: NDArray[np.uint32], chosen: int) -> Bools:
-    """[n] the `chosen` smallest of the draws [n], the first among equals."""
+    """[n] whether a draw is among the `chosen` smallest [n]; of equal ones, the first are."""
     if not chosen:
         return np.zeros(len(draws), dtype=bool)
     last = np.partition(draws, chosen - 1)[chosen - 1]
@@ -139,7 +139,7 @@ def _smallest(draws: NDArray[np.uint32], chosen: int) -> Bools:
 
 
 class Strata(NamedTuple):
-    """answers [n]: stratum that a row calibrates. rows [n]: whose sets it gets; None: that of each letter."""
+    """answers [n]: stratum that a row calibrates. rows [n]: that of its threshold; None: one per letter."""
 
     answers: NDArray[np.integer]
     rows: NDArray[np.integer] | None
@@ -171,7 +171,7 @@ STRATA: dict[str, Callable[[Ranked, Ints], Strata]] = {
 SMALL = 4096
 """With fewer rows than this, the window below would save nothing."""
 REACH = 4
-"""The window's reach in square roots of n: more than ten standard deviations where rows are independent."""
+"""The window's reach in square roots of n: more than ten standard deviations if rows are independent."""
 
 
 def thresholds(
@@ -179,7 +179,7 @@ def thresholds(
 ) -> Array:
     """[splits, count] the ceil((m + 1)(1 - alpha))-th smallest score of the m rows that calibrate a stratum.
 
-    answer [n]: scores of the answers; strata [n]: each row's stratum in 0 ... count - 1. +inf where m is too
+    answer [n]: scores of the answers; strata [n]: each row's stratum in 0 ... count - 1. +inf if m is too
     small for the rank (Vovk, Gammerman and Shafer 2005, sections 2.2 and 4.5).
     """
     limits = np.full((len(splits), count), np.inf)
@@ -223,7 +223,7 @@ def _select(answer: Floats, mine: Bools, splits: Splits, ranks: Ints, low: float
 
 
 def quantile(scores: Floats, alpha: float) -> float:
-    """The ceil((n + 1)(1 - alpha))-th smallest of n scores, their threshold; inf where there is none."""
+    """The ceil((n + 1)(1 - alpha))-th smallest of n scores, their threshold; inf if n is too small."""
     rank = exact_rank(len(scores), alpha)
     return float(np.sort(scores)[rank - 1]) if rank <= len(scores) else np.inf
 
@@ -238,7 +238,7 @@ def exact_rank(count: int, alpha: float) -> int:
 
 
 LIVE = 1 << 10
-"""Live rows that are counted at a time, so that memory stays flat."""
+"""How many live rows are counted at a time, to limit the memory needed."""
 Scores = Callable[[Ranked], Floats]
 
 
@@ -253,7 +253,7 @@ class NotANumber(ValueError):
 def answer_scores(ranked: Ranked, scores: Mapping[str, Scores]) -> dict[str, Array]:
     """[n] score of each row's answer, the smallest of several, by the names of the scores.
 
-    Raises NotANumber where the score of an option is NaN.
+    Raises NotANumber if the score of an option is NaN.
     """
     smallest_of = {name: np.full(len(ranked), np.inf) for name in scores}
     for piece in pieces(len(ranked)):
@@ -272,11 +272,11 @@ def answer_scores(ranked: Ranked, scores: Mapping[str, Scores]) -> dict[str, Arr
 
 @dataclass(frozen=True)
 class SetMembership:
-    """A code is 4 size + 2 covered + empty: of the filled set, and whether it was empty before.
+    """A code is 4 size + 2 covered + empty: size and coverage once filled, and whether it was empty before.
 
-    settled [n]             code of the rows that are not live; meaningless elsewhere
-    live    [r]             the live rows
-    varying [splits, r]     their codes
+    settled [n]             code of each row that is not live; meaningless for live ones
+    live    [r]             the live rows: their sets may differ between splits
+    varying [splits, r]     codes of the live rows
     """
 
     settled: NDArray[np.uint8]
@@ -302,7 +302,7 @@ class SetMembership:
         return counted
 
     def row_means(self, splits: Splits) -> tuple[Array, Array]:
-        """[n] mean size and mean coverage of each row over the splits in which it tests, else 0."""
+        """[n] mean size and mean coverage of each row over the splits in which it tests, or 0."""
         testing = ~splits.calibrating(self.live)
         times = np.maximum(testing.sum(axis=0), 1)
         tested = splits.tests > 0
@@ -323,8 +323,8 @@ def set_membership(
 ) -> dict[str, SetMembership]:
     """Set membership of all rows in every split, by the names of the scores.
 
-    limits [splits, strata]: thresholds of each score. strata [n]: which of them a row has; None: each
-    letter has that of its place in the prompt.
+    limits [splits, strata]: thresholds of each score. strata [n]: each row's column of them; None: each
+    letter has the column of its position in the prompt.
     """
     settled = {name: np.empty(len(ranked), dtype=np.uint8) for name in scores}
     nothing = np.zeros(0, dtype=np.int64), np.zeros((len(next(iter(limits.values()))), 0), dtype=np.uint8)
@@ -396,7 +396,7 @@ def density_ratio(source: Array, target: Array, penalty: float = 1.0) -> tuple[A
     """For the rows of source [n, d] and target [m, d], how much likelier they are in the target.
 
     Odds of a logistic regression on standardised columns, times n / m; all its coefficients but the intercept
-    are shrunk by penalty / 2 times their squares. By Newton's method.
+    are shrunk by penalty / 2 times their squares. Fitted by Newton's method.
     """
     rows = np.concatenate([source, target])
     spread = rows.std(axis=0)
@@ -418,10 +418,10 @@ def density_ratio(source: Array, target: Array, penalty: float = 1.0) -> tuple[A
 
 
 def weighted_thresholds(scores: Array, weights: Array, new: Array, alpha: float) -> Array:
-    """[m] the threshold of each question of a weight new [m]; scores, weights [n] of those that calibrate.
+    """[m] thresholds for questions of weight new [m]; scores, weights [n]: of the questions that calibrate.
 
     The smallest score such that larger ones have at most a share alpha of all weight, including the new
-    question's; inf if its own weight exceeds that. With equal weights the usual threshold.
+    question's; inf if its own weight exceeds that. With equal weights, this is the usual threshold.
     """
     order = np.argsort(scores, kind="stable")
     reached = np.cumsum(weights[order])

@@ -1,6 +1,6 @@
 """Metrics of answers to open questions, `ANSWERS`. To add one, declare its formula (`_of_pairs`, `_of_rows`).
 
-`score.answers` says which a dataset has. A formula takes n generated texts and the references of each, at
+`score.answers` names those of a dataset. A formula takes n generated texts and the references of each, at
 least one, and returns [n] scores. References are alternatives, except for two metrics:
 
 cider_d (Vedantam, Zitnick and Parikh 2015) is the cosine of clipped TF-IDF vectors of 1- to 4-grams, times a
@@ -91,7 +91,7 @@ def _of_pairs(name: str, label: str, help: str, source: str = "") -> Callable[[P
     "Biten et al. 2019; DocVQA",
 )
 def anls(text: str, reference: str) -> float:
-    """1 - Levenshtein distance / length of the longer text, 0 where that distance is half the length or more
+    """1 - Levenshtein distance / length of the longer text, 0 if that distance is half the length or more
     (Biten et al. 2019). In lower case with single spaces; composed and decomposed accents are the same."""
     first, second = (" ".join(normalize("NFC", each.lower()).split()) for each in (text, reference))
     longer = max(len(first), len(second))
@@ -108,8 +108,8 @@ def anls(text: str, reference: str) -> float:
     "the text is a reference, but for case, spaces, outer punctuation and a leading article",
 )
 def exact_match(text: str, reference: str) -> float:
-    """1 or 0: equal except for case, spaces, outer punctuation and a leading article; a longer text by what
-    it gives as answer."""
+    """1 or 0: equal except for case, spaces, outer punctuation and a leading article; of a longer text,
+    only the answer that it gives is compared."""
     return float(plain(text) == plain(reference) or same(text, reference))
 
 
@@ -120,7 +120,7 @@ def exact_match(text: str, reference: str) -> float:
     "OCR-VQA in VLMEvalKit",
 )
 def lower_match(text: str, reference: str) -> float:
-    """1 or 0: the same but for case and spaces at the ends; articles and punctuation count."""
+    """1 or 0: the same except for case and spaces at the ends; articles and punctuation count."""
     first, second = (normalize("NFC", each.strip().lower()) for each in (text, reference))
     return float(first == second)
 
@@ -132,7 +132,7 @@ def lower_match(text: str, reference: str) -> float:
     "OCR of ReForm-Eval's code, Li et al. 2023",
 )
 def ocr_contains(text: str, reference: str) -> float:
-    """1 or 0: a reference without a letter or digit is in no text, a number in a long one as its answer."""
+    """1 or 0; 0 if the reference has no letter or digit. A long text must give a number as its answer."""
     wanted, given = words(reference), words(text)
     contained = bool(wanted) and f" {' '.join(wanted)} " in f" {' '.join(given)} "
     if contained and len(given) > LONG and of_reference(reference) is not None:
@@ -149,7 +149,7 @@ def ocr_contains(text: str, reference: str) -> float:
 def word_accuracy(text: str, reference: str) -> float:
     """Share of the reference's words in the text; 0 without a letter or digit in the reference.
 
-    The same as ocr_contains where references are single words.
+    The same as ocr_contains if references are single words.
     """
     wanted, given = words(reference), set(words(text))
     return sum(word in given for word in wanted) / len(wanted) if wanted else 0.0
@@ -162,7 +162,7 @@ def word_accuracy(text: str, reference: str) -> float:
     "ChartQA, Masry et al. 2022",
 )
 def relaxed_accuracy(text: str, reference: str) -> float:
-    """1 or 0. `%` divides by 100; a reference that is 0 or no number needs the same text in lower case.
+    """1 or 0. `%` divides by 100; a reference that is 0 or not a number needs the same text in lower case.
 
     A longer text counts by the number or the words that it gives as its answer.
     """
@@ -176,7 +176,7 @@ def relaxed_accuracy(text: str, reference: str) -> float:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in lower case, of letters and digits alone, and its numbers."""
+    """The words of a text in lower case, with only letters and digits, and its numbers."""
     return [canonical(word) for word in _PUNCTUATION.sub(_kept, wide(text).lower()).split()]
 
 
@@ -225,7 +225,7 @@ def _given(text: str) -> Quantity | None:
 
 def same(text: str, reference: str) -> bool:
     """Whether a text gives the reference as its answer: a number to the decimals of the reference, and in its
-    unit where both name one, a list item by item, a formula but for blanks, else the words."""
+    unit if both name one; a list item by item; a formula except for blanks; else the words."""
     wanted = quantity(undressed(reference))
     if wanted is not None:
         given = _given(text)
@@ -246,12 +246,12 @@ def same(text: str, reference: str) -> bool:
 
 
 def _tight(text: str) -> str:
-    """Undressed, without blanks."""
+    """The text undressed, without blanks."""
     return tight(trimmed(undressed(text)).lower())
 
 
 def _precision(reference: str, wanted: float) -> float:
-    """Half a unit of the last decimal; of a whole number what arithmetic leaves."""
+    """Half a unit of the last decimal; for a whole number, only the rounding error of arithmetic."""
     decimals = _DECIMALS.search(reference)
     return (0.5 * 10.0 ** -len(decimals[1]) if decimals else 0.0) + _EXACT * abs(wanted)
 
@@ -275,7 +275,7 @@ Grams = Counter[tuple[str, ...]]
     unit="",
 )
 def cider_d(texts: Sequence[str], references: References) -> list[float]:
-    """[n] in 0 ... 10; NaN where every gram of a row's references is among those of all rows."""
+    """[n] in 0 ... 10; NaN if every gram of a row's references is among those of all rows."""
     known = [[_grams(caption_words(one)) for one in each] for each in references]
     seen: Grams = Counter()
     for each in known:
@@ -319,7 +319,7 @@ def _vectors(grams: Grams, seen: Grams, total: float) -> Vectors:
 
 
 def _similarity(ours: Vectors, theirs: Vectors) -> float:
-    """Mean over the sizes of grams."""
+    """The mean similarity over the sizes of grams."""
     (grams, norms, length), (known, known_norms, known_length) = ours, theirs
     dots = np.array(
         [
@@ -338,7 +338,7 @@ _DIGITS = {"none": "0"} | {word: str(number) for word, number in number_words(10
 _ARTICLES = {"a", "an", "the"}
 _COMMA_IN_NUMBER = re.compile(r"\d,\d")
 _FULL_STOP = re.compile(r"\.(?!\d)")
-# As in VQA's evaluation: what lacks one of its apostrophes gets it back, `dont` and `couldnt've` alike.
+# As in VQA's evaluation: a word without one of its apostrophes gets it back, `dont` and `couldnt've` alike.
 _SHORTENED = """
 ain't aren't can't could've couldn't couldn't've didn't doesn't don't hadn't hadn't've hasn't haven't
 he'd he'd've he's how'd how'll how's isn't it'd it'd've it'll ma'am might've mightn't mightn't've must've

@@ -1,8 +1,8 @@
 """The statistics of a model as judge (`score.judge`): how its verdicts enter the scores.
 
 The judge reads what the rules leave undecided, and, with `score.judge.open`, the answers to open questions
-(vouch/judge). People decide on a random sample of what it read. These decisions give its agreement with
-people, and an accuracy of open answers that is corrected for its errors."""
+(vouch/judge). People decide on a random sample of these. Their decisions give its agreement with
+people, and an accuracy of open answers that is corrected for the judge's errors."""
 
 import hashlib
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from vouch.tables.results import JUDGE
 UNDECIDED = (NONE, SEVERAL)
 
 Places = Mapping[str, int | None]
-"""By `key`, the index of the option that an answer chooses, as the judge says; None where it says none or
+"""By `key`, the index of the option that an answer chooses, as the judge sees it; None if it names none or
 several."""
 
 
@@ -35,8 +35,8 @@ several."""
 class Verdicts:
     """The verdicts of a judge.
 
-    places: of answers to questions with options. correct: whether an open answer is correct, by `key`; None
-    where the reply says neither. decided: what people say about it, by `decision`. open: whether open
+    places: for answers to questions with options. correct: whether an open answer is correct, by `key`; None
+    if the reply says neither. decided: what people decided about it, by `decision`. open: whether open
     questions were judged. sample: on how many questions of a model people decide."""
 
     places: Places
@@ -47,7 +47,7 @@ class Verdicts:
 
 
 class OpenAnswer(NamedTuple):
-    """What the judge sees of an open question."""
+    """The part of an open question that the judge sees."""
 
     question: str
     references: tuple[str, ...]
@@ -55,12 +55,12 @@ class OpenAnswer(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The digest under which the verdict is found; empty where there is nothing to read."""
+        """The digest that identifies its verdict; empty if there is nothing to read."""
         return _digest([self.question, self.references, self.text]) if shortened(self.text) else ""
 
     @property
     def decision(self) -> str:
-        """The digest under which a person's decision is found."""
+        """The digest that identifies a person's decision."""
         return self.key
 
     @property
@@ -70,7 +70,7 @@ class OpenAnswer(NamedTuple):
 
 
 class ChoiceAnswer(NamedTuple):
-    """What a person sees of an answer to a question with options.
+    """The part of an answer to a question with options that a person sees.
 
     correct: indices of the correct options, which the judge does not see.
     """
@@ -86,12 +86,12 @@ class ChoiceAnswer(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The digest under which the verdict is found."""
+        """The digest that identifies its verdict."""
         return key(self.text, self.choices)
 
     @property
     def decision(self) -> str:
-        """The digest under which a person's decision is found: another item may have another correct
+        """The digest that identifies a person's decision: another item may have another correct
         option."""
         return _digest([self.key, sorted(self.correct)])
 
@@ -109,7 +109,7 @@ Answer = OpenAnswer | ChoiceAnswer
 
 
 def key(text: str, choices: Choices) -> str:
-    """The digest under which the verdict on an answer is found."""
+    """The digest that identifies the verdict on an answer."""
     return _digest([choices.question, choices.labels, choices.texts, text])
 
 
@@ -154,7 +154,7 @@ def drawn_order(item: str) -> bytes:
 
 
 def decided(text: str, choices: Choices, parsers: Sequence[str], verdicts: Places) -> tuple[str, Reading]:
-    """Who reads an answer and what it reads: the parsers, or the judge where they cannot decide."""
+    """The reader of an answer and its reading: a parser, or the judge if the parsers cannot decide."""
     name, reading = read(text, choices, parsers)
     if verdicts and reading.verdict in UNDECIDED:
         index = verdicts.get(key(text, choices))
@@ -214,7 +214,7 @@ class JudgedRows:
 
 
 def judged_rows(block: TextBlock, grades: Floats, verdicts: Verdicts) -> dict[str, JudgedRows]:
-    """By the score of their figures; only of the original prompts."""
+    """Judged rows by the score of their figures; empty except for the original prompts."""
     if block.variation != ORIGINAL:
         return {}
     answers = [_answer(question, text) for question, text in zip(block.questions, block.texts, strict=True)]

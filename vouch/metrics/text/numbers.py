@@ -41,11 +41,11 @@ _MULTIPLE = re.compile(_COMPARES, re.IGNORECASE)
 
 
 FORMULA = re.compile(r"(?<![A-Za-z]{2})\s?[-+*/^=<>≤≥±]\s?(?![A-Za-z]{2})[\w√π(]|√|π|\d[a-zα-ω](?![a-z])|\d!")
-"""What makes a number part of something else: `180-x`, `2√3`, `5!`."""
+"""Signs that a number is part of a formula: `180-x`, `2√3`, `5!`."""
 
 
 class Quantity(NamedTuple):
-    """A number; what it counts, a unit in its standard form, else nothing; and what `million` multiplied."""
+    """A number; its unit in standard form, empty if there is none; scale: factor of a word like `million`."""
 
     value: float
     unit: str = ""
@@ -85,7 +85,7 @@ def number(text: str) -> float | None:
 
 
 def quantity(text: str) -> Quantity | None:
-    """The same with its unit."""
+    """The number that a text consists of, with its unit; else None."""
     text = trimmed(text).lower()
     if not text or len(text) > 100:
         return None
@@ -118,7 +118,7 @@ def quantity(text: str) -> Quantity | None:
 
 
 def _unit(name: str) -> str:
-    """In its standard form, with 2 or 3 behind it where it is squared or cubed."""
+    """The standard form of a unit, followed by 2 or 3 if it is squared or cubed."""
     name = name.replace("^", "").replace("° ", "°").rstrip(".")
     for word, power in (("square ", "2"), ("cubic ", "3")):
         if name.startswith(word):
@@ -159,7 +159,7 @@ def spelled(text: str) -> float | None:
 def expressions(
     text: str, begin: int = 0, end: int | None = None, scaled: bool = True
 ) -> Iterator[tuple[int, int, float]]:
-    """Where a text writes numbers in digits, and their values. scaled: with `million` behind them."""
+    """Start, end and value of each number in digits. scaled: a `million` after it belongs to it."""
     at, end = begin, len(text) if end is None else end
     while match := _EXPRESSION.search(text, at, end):
         start, close, value = _valued(text, match, scaled)
@@ -169,14 +169,14 @@ def expressions(
 
 
 def expression(text: str, at: int) -> tuple[int, int, float] | None:
-    """The number that is written in digits from here on."""
+    """Start, end and value of the number in digits that begins here; None if there is none."""
     match = _EXPRESSION.match(text, at)
     start, close, value = _valued(text, match, True) if match else (at, at, None)
     return None if value is None else (start, close, value)
 
 
 def _valued(text: str, found: re.Match[str], scaled: bool) -> tuple[int, int, float | None]:
-    """A sum counts as one number where it holds a root or pi, else its first term."""
+    """Start, end and value; a sum is one number if it holds a root or pi, else only its first term is."""
     begin = found.start()
     if found["mixed"]:
         return begin, found.end(), number(found.group())
@@ -193,7 +193,7 @@ def _valued(text: str, found: re.Match[str], scaled: bool) -> tuple[int, int, fl
 
 
 def _term(written: str, start: int) -> tuple[int, int, float | None]:
-    """Without punctuation at the end and brackets that others close."""
+    """Start, end and value of a term, without punctuation at its end and unmatched brackets."""
     if written.isdecimal():
         return start, start + len(written), float(written)
     whole = written

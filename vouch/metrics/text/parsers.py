@@ -1,7 +1,7 @@
 """Rules that read an option out of a generated text, `PARSERS`; `score.parsers` says which are tried, in
 order.
 
-To add one, add an entry: parse(text, choices) -> Reading. Where its verdict is NONE, the next parser is
+To add one, add an entry: parse(text, choices) -> Reading. If its verdict is NONE, the next parser is
 tried. A rule never raises and takes time linear in the text. `reader` (vouch/metrics/text/reader) weighs
 everything that a text says; the others are rules of published benchmarks and give no reason.
 """
@@ -18,13 +18,13 @@ _CUE = "Answer:"
 _STRIPPED = (",", ".", "!", "?", ";", ":", "'")
 _FEW_WORDS = 5
 Named = tuple[int, ...] | None
-"""Places of the options that a text names, as shown; one that no option has is an answer, and a wrong one."""
+"""Positions of the options that a text names, as shown; a position beyond the options is a wrong answer."""
 
 
 def first_mark(text: str, choices: Choices) -> Named:
     r"""The option of the first `\([1-9A-Za-z]\)` anywhere in the text (ReForm-Eval, Li et al. 2023).
 
-    A, a and 1 all stand for the first option, whatever marks were shown. A mark beyond the options counts as
+    A, a and 1 all mean the first option, whatever marks were shown. A mark beyond the options counts as
     an answer, and a wrong one.
     """
     match = _MARK.search(text)
@@ -61,12 +61,12 @@ def contains(text: str, choices: Choices) -> Named:
 
 
 def mmmu(text: str, choices: Choices) -> Named:
-    """The rule of the authors of MMMU-Pro (Yue et al. 2024), but for their random guess.
+    """The rule of the authors of MMMU-Pro (Yue et al. 2024), without their random guess.
 
     After the last `Answer:` the only option whose letter occurs; else letters in brackets, else letters
-    before a space, else before a full stop, else, in texts of more than five words, option texts. Of several,
-    the last one; letters inside words count, as in the authors' code. Where they would guess at random,
-    nothing is found.
+    before a space, else before a full stop, else, in texts of more than five words, option texts. After the
+    first step the last of several wins; letters in words count, as in their code. If they guess at random,
+    the text has no answer.
     """
     cue = text.rfind(_CUE)
     if cue >= 0:
@@ -101,7 +101,7 @@ DEFAULT_PARSERS = (READER,)
 
 
 def _of(rule: Callable[[str, Choices], Named]) -> Callable[[str, Choices], Reading]:
-    """A published rule as a parser: what it names is the answer, even if that is several options."""
+    """A published rule as a parser: the options that it names are the answer, even if there are several."""
 
     def parse(text: str, choices: Choices) -> Reading:
         places = rule(text, choices)
@@ -119,7 +119,7 @@ PARSERS: dict[str, Callable[[str, Choices], Reading]] = {
 
 
 def read(text: str, choices: Choices, parsers: Sequence[str]) -> tuple[str, Reading]:
-    """The first parser that finds something (if none does, the last one), and what it found."""
+    """The first parser that finds an answer (if none does, the last parser), and its reading."""
     name, reading = "", Reading(NONE)
     for name in parsers:
         reading = PARSERS[name](text, choices)

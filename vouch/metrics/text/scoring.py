@@ -49,13 +49,13 @@ from vouch.tables.results import JUDGE, REFUSAL, SEVERAL, UNPARSED, UNREAD
 from vouch.tables.thoughts import apart
 
 TRUE = 0
-"""Place of True among the options of variation p_true, as `order` of the prompts table counts."""
+"""Position of True among the options of variation p_true, as `order` of the prompts table counts."""
 
 
 def split_p_true(letters: pa.Table, prompts: pa.Table) -> tuple[pa.Table, pa.Table, dict[str, float]]:
     """Letters and prompts without those that ask about the model's own answers, and P(true) by item.
 
-    An item has one where each of its prompts has an answer.
+    An item has a P(true) only if each of its prompts has an answer.
     """
     own = prompts.filter(pc.equal(prompts["effect"], OWN))
     if not own.num_rows:
@@ -86,7 +86,7 @@ _UNDECIDED = {DECLINED: REFUSAL, CONTRADICTORY: SEVERAL, NONE: UNPARSED}
 
 @dataclass(frozen=True)
 class Graded:
-    """What one text came to: columns of OUTCOMES. grade: how correct it is, 0 ... 1; NaN where unknown."""
+    """The result for one text: columns of OUTCOMES. grade: how correct it is, 0 ... 1; NaN if unknown."""
 
     parser: str
     reason: str | None
@@ -103,10 +103,10 @@ def grade_texts(
     metrics: Sequence[str],
     verdicts: Places | None = None,
 ) -> tuple[list[Graded], dict[str, Numbers]]:
-    """Every text graded, and [n] values of each answer metric, NaN where it does not apply.
+    """Every text graded, and [n] values of each answer metric, NaN if it does not apply.
 
     metrics: names of answer metrics; the first grades open questions, if its values are at most 1.
-    verdicts: of a model as judge, where one is named.
+    verdicts: of a model as judge, if there is one.
     """
     measured = {name: np.full(len(texts), np.nan) for name in metrics}
     rows = [row for row, question in enumerate(questions) if question.references]
@@ -147,8 +147,8 @@ def _choice(question: TextQuestion, text: str, parsers: Sequence[str], verdicts:
 
 
 def _open(question: TextQuestion, text: str, metric: str, grade: float, parsers: Sequence[str]) -> Graded:
-    """A correct answer is never scored as a refusal, even `Sorry`. Where a number is asked for, a few words
-    are an answer, and a wrong one."""
+    """A correct answer is never scored as a refusal, even `Sorry`. If a number is asked for, a few words
+    that do not decline are a wrong answer."""
     answer = short(apart(text).answer)
     if READER not in parsers or grade > 0 or not answer:
         return Graded(metric if answer else UNPARSED, None, answer, None, None, grade)
@@ -168,7 +168,7 @@ def sampled_agreement(
     config: ScoreConfig,
     names: Sequence[str],
 ) -> Numbers:
-    """[n] share of the samples that give the answer of the greedy text; NaN without samples, or where that
+    """[n] share of the samples that give the answer of the greedy text; NaN without samples, or if that
     text was not read.
 
     Self-consistency as confidence (Wang et al. 2023; Xiong et al. 2024). names: as for `grade_texts`.
@@ -188,7 +188,7 @@ def read_samples(
     config: ScoreConfig,
     names: Sequence[str],
 ) -> tuple[Ints, np.ndarray, Numbers]:
-    """Of every sample its row, its answer, `=` before one that was read and `?` before another text, and its
+    """For every sample: its row; its answer, after `=`, or its whole text, after `?`, if none was read; its
     grade."""
     rows = [row for row, texts in enumerate(samples) for _ in texts]
     texts = [text for sampled in samples for text in sampled]
@@ -213,11 +213,11 @@ declare("tron_set_size", "Set size, sampled", _SET_SIZE, better="lower", source=
 
 
 def sampled_figures(block: TextBlock, rows: Ints, config: ScoreConfig, names: Sequence[str]) -> list[Figure]:
-    """Sets of the answers sampled for some rows. Half of alpha for either promise, so that the sets have the
-    target of all others.
+    """Sets of the answers sampled for some rows. Each of the two guarantees gets half of alpha, so they have
+    the same target as all others.
 
     tron_unreached  share of the questions without a correct sample: no sets if over half of alpha in a split
-    tron_samples, tron_coverage, tron_set_size  as SampledSets
+    tron_samples, tron_coverage, tron_set_size  as in SampledSetSizes
     names: as for `grade_texts`.
     """
     figures: list[Figure] = []
@@ -267,7 +267,7 @@ declare("judged_rate", "Judged", _JUDGED, unit=SHARE)
 _RULES = "what no rule could decide counts as wrong"
 declare("accuracy_rules", "Accuracy without the judge", _RULES, better="higher", unit=SHARE)
 Measures = Mapping[tuple[str, str], Numbers]
-"""By score and metric, values [n], NaN where unknown."""
+"""Values [n] by score and metric, NaN if unknown."""
 
 
 def score_texts(
@@ -275,7 +275,7 @@ def score_texts(
 ) -> Scored:
     """Rows of the metrics table and the outcomes table of one model, dataset and variation.
 
-    verdicts: of a model as judge; None where there is none.
+    verdicts: of a model as judge; None if there is none.
     """
     names = config.answers.get(dataset, [DEFAULT_ANSWER])
     graded, measured = grade_texts(
@@ -344,7 +344,7 @@ def _measures(
 def _instability(
     block: TextBlock, config: ScoreConfig, names: Sequence[str]
 ) -> dict[tuple[str, str], Numbers]:
-    """Of samples of one prompt: so much of the instability by instruction, order or mark (Li et al. 2023) has
+    """Instability of one prompt's samples: how much of it by instruction, order or mark (Li et al. 2023) has
     nothing to do with the prompt."""
     entropies = {}
     for temperature, samples in block.samples.items():
@@ -355,7 +355,7 @@ def _instability(
 
 
 def _of_judge(graded: Sequence[Graded], grades: Numbers) -> Measures:
-    """What rests on a judge, and what the accuracy is without it: all that the rules left undecided wrong."""
+    """The share that a judge decided, and the accuracy if all texts that it decided counted as wrong."""
     by_judge = np.array([one.parser == JUDGE for one in graded])
     return {
         ("", JUDGED_RATE): by_judge.astype(float),
@@ -386,8 +386,8 @@ def _figures(protocol: str, block: TextBlock, measures: Measures, kept: Bools) -
 
 
 def _confidences(block: TextBlock, config: ScoreConfig, names: Sequence[str]) -> dict[str, Numbers]:
-    """[n] by score, how sure the model is by other signs than the tokens of its text: what it states, and how
-    many samples give the same answer; NaN where unknown. names: of answer metrics."""
+    """[n] by score, how sure the model is by signs other than the tokens of its text: what it states, and how
+    many samples give the same answer; NaN if unknown. names: of answer metrics."""
     confidences = {} if block.stated is None else {VERBALISED: block.stated}
     for temperature, samples in block.samples.items():
         agreed = sampled_agreement(block.questions, block.texts, samples, config, names)
@@ -407,7 +407,7 @@ class _Rows(NamedTuple):
 def _confident(
     protocol: str, block: TextBlock, grades: Numbers, sure: Mapping[str, Numbers], kept: Bools
 ) -> Iterator[_Rows]:
-    """One for each uncertainty estimate that is known of any text that the protocol counts."""
+    """Rows for each uncertainty estimate that is known for at least one text that the protocol counts."""
     counted = kept & ~block.defective if protocol == CLEAN else kept
     for score, values in sure.items():
         known = counted & ~np.isnan(grades) & ~np.isnan(values)
@@ -416,7 +416,7 @@ def _confident(
 
 
 def _ranking(protocol: str, rows: _Rows, config: ScoreConfig) -> list[Figure]:
-    """Whether the surer answers are correct, and the squared distance of confidence from correctness."""
+    """How well confidence ranks correct answers first, and its squared distance from correctness."""
     score, sure, right, groups = rows
     figures = [mean_figure("brier_answer", (sure - right) ** 2, groups, protocol, score)]
     levels, slots = np.unique(-sure, return_inverse=True)
@@ -432,7 +432,7 @@ def _ranking(protocol: str, rows: _Rows, config: ScoreConfig) -> list[Figure]:
 
 
 def _calibration(protocol: str, rows: _Rows, config: ScoreConfig) -> list[Figure]:
-    """Metrics of bins."""
+    """Metrics of calibration bins."""
     score, sure, right, groups = rows
     slots = equal_slots(sure, config.bins)
     bins = tally(slots, config.bins, sure, right)

@@ -82,8 +82,8 @@ def asks_confidence(template: str | None) -> bool:
 
 
 def stated(text: str) -> tuple[str, float | None]:
-    """The text without its confidence, and that as a share; as it is and None where it states none. A thought
-    states none."""
+    """The text without its confidence, and that as a share; or the unchanged text and None. The confidence in
+    a thought is ignored."""
     given, text = text, apart(text).answer
     last = len(text.rstrip(" \t\n.)]*|!"))
     numbers = deque(_NUMBER.finditer(text), maxlen=_MOST)
@@ -100,8 +100,8 @@ def stated(text: str) -> tuple[str, float | None]:
 
 
 def _found(text: str, match: re.Match[str], last: int) -> tuple[int, int, int, float] | None:
-    """How plainly a number states a confidence, where that begins and ends, and the share; None where it
-    states none. last: where the text ends, as an answer does that was asked for it."""
+    """How plainly a number states a confidence, where that begins and ends, and the share; None if it
+    states none. last: the end of the text, where a confidence is expected if it was asked for."""
     begin, end = match.span()
     before, after = text[max(0, begin - _AROUND) : begin], text[end : end + _NEAR]
     if _UNSURE_BEFORE.search(before) or _UNSURE_AFTER.match(after):
@@ -130,7 +130,7 @@ def _found(text: str, match: re.Match[str], last: int) -> tuple[int, int, int, f
 
 
 def _share(match: re.Match[str], scale: str | None) -> float | None:
-    """scale: what counts as certain where neither a percent sign nor `of 10` says so."""
+    """The share that a number states. scale: the number for certain, unless `%` or `of 10` says it."""
     value = number(match["share"])
     if value is None:
         return None
@@ -143,13 +143,13 @@ def _share(match: re.Match[str], scale: str | None) -> float | None:
 
 
 def _of_the_answer(gap: str) -> bool:
-    """Whether what stands between `probability` and a number speaks of nothing but the answer."""
+    """Whether the words between `probability` and a number concern only the answer."""
     words = set(re.findall(r"[^\W\d_]+", gap.lower()))
     return words <= _LINKS or bool(words & _OURS)
 
 
 def _start(before: str) -> int:
-    """Where what leads to a label begins: `my`, `with`, asterisks."""
+    """The start of the words that lead to a label: `my`, `with`, asterisks."""
     lead = _LEAD.search(before[-_LONGEST_LEAD:])
     return len(before) - len(lead.group() if lead else "")
 
@@ -159,12 +159,12 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Tokens:
-    """n texts; text i has the values from starts[i] on, counts[i] many.
+    """n texts; text i has the counts[i] values from starts[i] on.
 
-    ended [n]: whether one more follows, that of the token which ends the sequence.
+    ended [n]: whether one more value follows, for the token that ends the sequence.
 
     nll      negative log-likelihood of each token, nats
-    entropy  of the full vocabulary before each token, 0 ... 1; NaN where unknown
+    entropy  of the full vocabulary before each token, 0 ... 1; NaN if unknown
     """
 
     nll: Numbers
@@ -178,19 +178,19 @@ class Tokens:
         return replace(self, counts=self.counts + self.ended, ended=np.zeros_like(self.ended))
 
     def first(self, values: Numbers) -> Numbers:
-        """[n] the value at the first token; NaN where there is none."""
+        """[n] the value at the first token; NaN if there is none."""
         return self._at(values, self.starts)
 
     def last(self, values: Numbers) -> Numbers:
-        """[n] the value at the last token; NaN where there is none."""
+        """[n] the value at the last token; NaN if there is none."""
         return self._at(values, self.starts + self.counts - 1)
 
     def largest(self, values: Numbers) -> Numbers:
-        """[n] the largest value; NaN where there is none."""
+        """[n] the largest value; NaN if there is none."""
         return self._reduced(np.maximum, values)
 
     def mean(self, values: Numbers) -> Numbers:
-        """[n] the mean; NaN where there is no token."""
+        """[n] the mean; NaN if there is no token."""
         return self._reduced(np.add, values) / np.maximum(self.counts, 1)
 
     def _at(self, values: Numbers, places: Ints) -> Numbers:
@@ -203,7 +203,7 @@ class Tokens:
         reduced = np.full(len(self.counts), np.nan)
         some = np.flatnonzero(self.counts)
         if len(some):
-            # Every second part is what lies between one text and the next.
+            # Every second part is the gap between one text and the next.
             ends = self.starts[some] + self.counts[some]
             edges = np.stack([self.starts[some], ends], axis=1).ravel()
             reduced[some] = reduce.reduceat(np.append(values, 0.0), edges)[::2]
@@ -212,10 +212,10 @@ class Tokens:
 
 @dataclass(frozen=True)
 class TextQuestion:
-    """What a text answers.
+    """The question that a text answers.
 
     choices: the options as shown, None for an open question. order: for each its index among the item's
-    options. answers: places of the correct ones; native: of the item's own, which a variation may have
+    options. answers: positions of the correct ones; native: the item's own, which a variation may have
     flipped into wrong ones. references: correct texts of an open question, asked: that question.
     """
 
@@ -231,9 +231,9 @@ class TextQuestion:
 class TextBlock:
     """The n answered prompts of one variation in the order of the items.
 
-    samples: by temperature, the texts sampled for each row, empty where there are none. stated [n]: the
-    confidence that a text states, NaN where it states none, None where no text was asked for it; texts and
-    samples are without it. numbers, defective [n]: as groups and defective of Asked.
+    samples: by temperature, the texts sampled for each row, empty if there are none. stated [n]: the
+    confidence that a text states, NaN if it states none, None if no text was asked for it; texts and
+    samples are without it. numbers, defective [n]: as groups and defective of VariationPrompts.
     """
 
     output: ClassVar[str] = TEXT
@@ -278,7 +278,7 @@ def text_blocks(
 
 
 def _samples(texts: pa.Table) -> dict[float, dict[str, list[str]]]:
-    """By temperature and prompt, the texts in the order of their numbers."""
+    """By temperature and prompt: the texts in the order of their sample numbers."""
     samples: dict[float, dict[str, list[str]]] = {}
     columns = (texts[name].to_pylist() for name in ("temperature", "prompt", "sample", "text"))
     for temperature, prompt, _, text in sorted(zip(*columns, strict=True)):
@@ -348,12 +348,12 @@ def _questions(prompts: pa.Table, items: pa.Table, where: str) -> list[TextQuest
 def choices_of(
     labels: Sequence[str], options: Sequence[str], effect: str | None, asked: str | None
 ) -> Choices:
-    """Options as shown, with the item's question; a variation that turns the answer asks something else."""
+    """Options as shown, with the item's question, which is left out if the variation changes the answer."""
     return Choices(tuple(labels), tuple(options), (asked if effect == KEPT else "") or "")
 
 
 def _tokens(answers: pa.Table) -> Tokens:
-    """What is known of the tokens; a number that is not finite counts as unknown."""
+    """The tokens' log-likelihoods and entropies; a number that is not finite counts as unknown."""
     counts = lengths(answers["logprobs"])
     starts = np.cumsum(counts) - counts
     nll = -_floats(answers["logprobs"])

@@ -13,7 +13,7 @@ from fractions import Fraction
 from vouch.tables.thoughts import apart
 
 BOX = "▣"
-r"""Stands before what a text boxes: `\boxed{...}`, `<answer>...`, `[[...]]`, a last line `#### 14`."""
+r"""Marks where boxed text begins: `\boxed{...}`, `<answer>...`, `[[...]]`, a last line `#### 14`."""
 _RAISED = re.compile(r"(?<=[\w)\]])[⁰¹²³⁴-⁹⁺⁻]{1,8}")
 _APART = re.compile(r"(?<=\d)(?=[¼-¾⅐-⅞])")
 _LOWERED = re.compile(r"(?<=\d)(?=[₀-₉])")
@@ -23,7 +23,7 @@ _SIGNS = str.maketrans({"⁄": "/", "−": "-", "′": "'"})
 
 
 def wide(text: str) -> str:
-    """NFKC, so that full-width letters and brackets are plain ones; but 10² is 10^2, and 1½ is 1 1/2."""
+    """The text in NFKC, so that full-width letters and brackets are plain; 10² is 10^2, and 1½ is 1 1/2."""
     if text.isascii():
         return text
     if not _OF_NUMBERS.search(text):
@@ -139,7 +139,7 @@ def _command(found: re.Match[str]) -> str:
 
 
 def _flat(text: str) -> str:
-    """Without commands that have arguments, from the innermost out."""
+    """The text with commands that have arguments resolved, from the innermost outwards."""
     for _ in range(_NESTED):
         before = text
         if _SLASH in text:
@@ -184,7 +184,7 @@ _TUPLE = re.compile(r"[(\[{](?=[^()\[\]{}]*\d)[^()\[\]{}]*,[^()\[\]{}]*[)\]}]")
 
 
 def trimmed(text: str) -> str:
-    """Without punctuation around it that means nothing: of .25, 5', (3, -4), [0, 1), C* and ... it stays."""
+    """The text without meaningless punctuation around it; it stays in .25, 5', (3, -4), [0, 1), C* and ..."""
     bare = text.strip()
     while True:
         inner = _unwrapped(_stopped(bare))
@@ -204,7 +204,7 @@ def _stopped(text: str) -> str:
 
 
 def _unwrapped(text: str) -> str:
-    """Without a pair of brackets, quotes or asterisks around it, or one of them without its partner."""
+    """The text without a pair of brackets, quotes or asterisks around it, or one without its partner."""
     if len(text) < 2 or _TUPLE.fullmatch(text):
         return text
     first, last = text[0], text[-1]
@@ -291,8 +291,8 @@ _ARTICLE = re.compile(r"(?:a|an|the) (?=\S)")
 
 
 def plain(text: str) -> str:
-    """Without a thought, in lower case, one space between words, no punctuation around it that means nothing,
-    no leading English article; a number in one form, and what has no letters without blanks."""
+    """The text without thoughts, in lower case, with single spaces, no meaningless punctuation around it, no
+    leading English article; numbers have one form, and a text without letters has no blanks."""
     written = as_written(apart(text).answer)
     return exact(written if any(map(str.isalpha, written)) else tight(written))
 

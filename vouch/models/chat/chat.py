@@ -23,6 +23,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 from vouch.models.engine import Question
@@ -30,6 +31,8 @@ from vouch.models.sandbox import render
 from vouch.pipeline.errors import UserError, reason
 
 SPELLINGS = ("", " ")
+TEXTS_ALONE = (Path(__file__).parent / "templates/plain.jinja").read_text("utf-8")
+"""The chat template of a model that has none: a base model goes on from the texts."""
 BRACKET = "("
 _SHOWN = 12  # characters of a prompt's end in a message
 Encode = Callable[[Sequence[str]], list[list[int]]]
@@ -42,8 +45,8 @@ TEMPLATE_VARIABLES = {"date_string": "01 Jan 2025"}
 def messages(question: Question) -> tuple[list[dict[str, Any]], list[int]]:
     """Messages, and the 0-based order in which images appear in them.
 
-    Images stand where `<image 1>`, `<image 2>`, ... are, or all before the first turn where there is
-    no such placeholder. Raises ValueError where the placeholders do not name each image once.
+    Images are placed where `<image 1>`, `<image 2>`, ... are, or all before the first turn if there is
+    no such placeholder. Raises ValueError if the placeholders do not name each image once.
     """
     asked = [text for text, _ in question.turns] + [question.text]
     order = [int(number) - 1 for text in asked for number in _PLACEHOLDER.findall(text)]
@@ -75,7 +78,7 @@ def _content(text: str) -> list[dict[str, Any]]:
 
 
 def dropped(question: Question, rendered: str) -> str | None:
-    """The part of a question that a template left out of what it rendered, None where all is there."""
+    """The part of a question that a template left out of what it rendered, None if nothing is missing."""
     if (question.system or "").strip() not in rendered:
         return "system message"
     if any(_lost(text, rendered) for text, _ in question.turns):
@@ -124,7 +127,7 @@ class ChatTemplate:
         return written is not None and dropped(question, written) is None and not _PRINTED.search(written)
 
     def _tried(self, conversation: list[dict[str, Any]], answer: bool) -> str | None:
-        """Messages as the template writes them, None where it fails at them."""
+        """Messages as the template writes them, None if it fails at them."""
         try:
             return render(self._text, conversation, self._variables, answer)
         except MACHINE_ERRORS:
@@ -134,7 +137,7 @@ class ChatTemplate:
 
     @cached_property
     def asked(self) -> str:
-        """A conversation up to where the model answers. Raises UserError where the template fails."""
+        """A conversation up to where the model answers. Raises UserError if the template fails."""
         try:
             return self.render(messages(_PROBE)[0])
         except MACHINE_ERRORS:
@@ -147,13 +150,13 @@ class ChatTemplate:
 
     @cached_property
     def opening(self) -> str:
-        """What the template writes before the first message; empty where it fails at a plain question."""
+        """What the template writes before the first message; empty if it fails at a plain question."""
         conversation = as_strings(messages(_PROBE)[0], self._strings)
         return (self._tried(conversation, answer=False) or "").partition(_PROBE.text)[0]
 
     @cached_property
     def _natural(self) -> str:
-        """What the template writes between the generation prompt and an answer."""
+        """The space that the template writes between the generation prompt and an answer."""
         asked, answer = self.asked, {"role": "assistant", "content": [{"type": "text", "text": "A"}]}
         conversation = as_strings([*messages(_PROBE)[0], answer], self._strings)
         written = self._tried(conversation, answer=True) or ""
@@ -193,7 +196,7 @@ _MACRO = (
 def with_variables(
     processor: Any, template: str | None, variables: Mapping[str, bool | int | str]
 ) -> str | None:
-    """`template`, or where there are variables the processor's own one, with these set.
+    """`template` (or the processor's own) with these variables set; without variables, `template` as it is.
 
     Raises UserError for a variable that the template does not read.
     """
@@ -243,7 +246,7 @@ def as_strings(conversation: list[dict[str, Any]], roles: Container[str]) -> lis
 _OPEN = ("(", "[", "{")
 
 
-_BEFORE_WORDS = "#<¿¡"  # stand before a word, with no space between
+_BEFORE_WORDS = "#<¿¡"  # signs before a word, with no space between
 
 
 _EITHER = re.compile(r"""(["'`*_$])\1*$""")  # marks that open what they close
@@ -289,7 +292,7 @@ def letter_ids(
 ) -> LetterIds:
     """The tokens of some labels after a prompt, `natural` between them.
 
-    encode: tokens of texts. unknown: the token of what the vocabulary lacks. Raises UserError where labels
+    encode: tokens of texts. unknown: the token for text that the vocabulary lacks. Raises UserError if labels
     are not one token each.
     """
     other = SPELLINGS[natural == SPELLINGS[0]]

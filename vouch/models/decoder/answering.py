@@ -1,7 +1,7 @@
-"""The engine for models that go on from their prompt, and what it shares with encoder_decoder.py.
+"""The engine for models that go on from their prompt, and the parts that encoder_decoder.py shares.
 
 All passes of one shape have the same number of rows; missing rows are copies of the last one. A row depends
-on its pack alone. So the bits of an answer depend on its own pack and on `extract:` in params.yaml, never
+only on its pack. So the bits of an answer depend on its own pack and on `extract:` in params.yaml, never
 on which other prompts are asked. There is one exception: if memory runs out twice, passes of that shape get
 half the rows, which changes the last bits. Every answer records the number of rows it was computed with.
 """
@@ -44,7 +44,7 @@ J = TypeVar("J", bound=PassRow | EncoderRow)
 def in_batches(items: Iterable[J], rows: Callable[[J], int], held: int) -> Iterator[list[J]]:
     """Lists of up to rows(item) items of equal shape, as soon as they are full; rows follow from the shape.
 
-    Never holds more than `held` items: at that limit the fullest list goes as it is (the oldest among
+    Never holds more than `held` items: at that limit the fullest list is passed on as it is (the oldest among
     equals). The last lists come when the items are used up.
     """
     waiting: dict[Hashable, list[J]] = {}
@@ -73,7 +73,7 @@ class RowLimits:
         return min(rows, self._rows.get(shape, rows))
 
     def halve(self, shape: Hashable, rows: int) -> bool:
-        """From now on half the rows for a shape; False where it is down to one."""
+        """Halves the rows for a shape from now on; False if it is already down to one."""
         if rows > 1:
             self._rows[shape] = rows // 2
         return rows > 1
@@ -89,7 +89,7 @@ class RowEngine(ABC, Generic[J]):
     ) -> None:
         self._preparer, self._config, self._ends = preparer, config, end_tokens
         self.device = device
-        # Where an image's size reaches the model, hardly two prompts share a shape, and filling every pass
+        # If an image keeps its size in the model, hardly two prompts share a shape, and filling every pass
         # with copies would cost more than it saves: passes then have one row.
         self._rows = config.batch if preparer.one_shape() else 1
         self._limits = RowLimits()
@@ -151,7 +151,7 @@ class RowEngine(ABC, Generic[J]):
         return self._limits.of(job.shape, min(self._rows, max(1, PASS_TOKENS // job.length)))
 
     def _answers(self, batch: Sequence[J]) -> Iterator[Answered]:
-        """Answers of a batch; without memory it is tried again with nothing kept, then with half the rows."""
+        """Answers of a batch; out of memory, it is tried again with nothing kept, then with half the rows."""
         while batch:
             shape, rows = batch[0].shape, self._rows_of(batch[0])
             part = batch[:rows]
@@ -266,7 +266,7 @@ class SharedPrefix(RowEngine[PassRow]):
             return self._texts(rows[:real], lambda: continued(self._forward, prepared, read))
         answered: list[Answered] = []
         for job, logits in zip(rows[:real], self._forward.logits(rows, states), strict=False):
-            # Rows of letters and of likelihood share a pass where their shapes are equal.
+            # Rows of letters and of likelihood share a pass if their shapes are equal.
             answered += (self._letters if job.output == LETTERS else self._likelihood)(job, logits)
         return answered
 
@@ -284,7 +284,7 @@ class SharedPrefix(RowEngine[PassRow]):
         return states
 
     def _read_prefixes(self, missing: Sequence[Prepared], like: Prepared) -> None:
-        """like: has the shape of all these prefixes."""
+        """Computes and keeps the states after missing prefixes, all of the same shape as `like`."""
         shape = "prefix", like.prefix, like.shown_shape
         size = self._limits.of(shape, max(1, min(self._rows, PREFIX_TOKENS // like.prefix)))
         asking, self._current = self._current, (shape, size)

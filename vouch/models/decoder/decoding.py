@@ -1,6 +1,6 @@
 """From logits to answers: letters, likelihoods and generated texts.
 
-Texts are greedy, or samples whose random numbers depend on the question alone. Numbers leave the device once
+Texts are greedy, or samples whose random numbers depend only on the question. Numbers leave the device once
 for each row of a pass.
 """
 
@@ -35,7 +35,7 @@ def letter_answers(
 ) -> list[tuple[LetterAnswer | Refusal, list[str]]]:
     """An answer and its flags for each (position, letters). logits: [n, vocabulary] float32 of n positions.
 
-    Sums run over all n positions, wanted or not, so that their bits follow from the shape alone.
+    Sums run over all n positions, wanted or not, so that their bits depend only on the shape.
     """
     log_probs = logits.log_softmax(dim=-1)
     probs = log_probs.exp()
@@ -103,7 +103,7 @@ def ends(model: Any) -> frozenset[int]:
 
 
 Continuation = tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]
-"""Logits [r, vocabulary] float32 after r prompts, and what gives those after a further token [r] of each."""
+"""Logits [r, vocabulary] float32 after r prompts, and a function for those after one more token [r] each."""
 
 
 def continued(forward: Forward, rows: Sequence[Prepared], read: PassResult) -> Continuation:
@@ -128,7 +128,7 @@ def texts(
     """(row, decoding, answer) for every decoding of the questions of the first rows of a pass.
 
     Further rows fill the pass. begin: starts anew after the prompts, once for each decoding. decode: tokens
-    to text. end_tokens: end an answer, and so does the text `stop`, of however many tokens.
+    to text. end_tokens: end an answer, and so does the text `stop`, however many tokens it takes.
     """
 
     def stopped(tokens: Sequence[int]) -> bool:
@@ -149,7 +149,7 @@ def texts(
 
 
 _Generated = tuple[int, float, float]
-"""A token, its log-probability, the normalised entropy where it was chosen."""
+"""A token, its log-probability, and the normalised entropy when it was chosen."""
 
 
 def _generated(

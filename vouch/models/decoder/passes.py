@@ -1,6 +1,6 @@
-"""Forward passes of a decoder: a prefix with its images once, then what follows it.
+"""Forward passes of a decoder: a prefix with its images once, then the tokens after it.
 
-Written against what all models of transformers have in common. What differs is read off the model (the
+Relies on what all models of transformers have in common. What differs is read off the model (the
 positions that its text decoder receives, the kinds of its cache layers), or is a hook in families.py.
 """
 
@@ -29,12 +29,12 @@ _NEVER_WRITTEN = frozenset({"keys", "values"})
 
 
 def row_of(layer: Any, row: int) -> Any:
-    """One row of a layer, as a layer of its own in memory of its own."""
+    """One row of a layer, copied into a layer of its own."""
     return _changed([layer], lambda name, values: values[0][row : row + 1].clone())
 
 
 def join(layers: Sequence[Any]) -> Any:
-    """Rows of one layer together; continuing it changes none of them."""
+    """The rows of one layer, joined; continuing the result changes none of them."""
 
     def joined(name: str, values: Sequence[torch.Tensor]) -> torch.Tensor:
         if len(values) > 1:
@@ -45,7 +45,7 @@ def join(layers: Sequence[Any]) -> Any:
 
 
 def fresh(cache: Any) -> Any:
-    """A cache that starts where another one stands; continuing it does not change the other."""
+    """A copy of a cache; continuing the copy does not change the original."""
     copied = copy.copy(cache)
     copied.layers = [join([layer]) for layer in cache.layers]
     return copied
@@ -54,7 +54,7 @@ def fresh(cache: Any) -> Any:
 def _changed(layers: Sequence[Any], make: Callable[[str, Sequence[torch.Tensor]], torch.Tensor]) -> Any:
     """A layer whose per-row tensors are made from those of `layers`; everything else is the first one's.
 
-    Raises Unsupported where another attribute may hold data of each row.
+    Raises Unsupported if another attribute may hold data of each row.
     """
 
     def made(name: str, values: Sequence[Any]) -> Any:
@@ -95,7 +95,7 @@ def images_of(rows: Sequence[Mapping[str, torch.Tensor]], model: Any, device: st
 
 @dataclass(frozen=True)
 class CachedRow:
-    """What a model has cached for one row: its layers, the number of tokens, the next position."""
+    """A model's cache for one row: its layers, the number of tokens, the next position."""
 
     layers: tuple[Any, ...]
     length: int
@@ -108,8 +108,8 @@ class PassResult:
 
     logits  [r, n, vocabulary] float32 at the wanted positions; rows of the last projection beyond the
             tokenizer's vocabulary are padding and are cut off
-    cache   of all rows, None where it was not wanted
-    mask    [r, tokens of the cache] what rows may attend to
+    cache   of all rows, None if it was not wanted
+    mask    [r, tokens of the cache] which tokens each row may attend to
     next    [r] the position after each row's last token
     """
 
@@ -119,7 +119,7 @@ class PassResult:
     next: torch.Tensor
 
 
-# These tell image tokens from text. What follows a prefix is text, so they are left out there.
+# These tell image tokens from text. After a prefix there is only text, so they are left out there.
 TOKEN_KINDS = frozenset({"token_type_ids", "mm_token_type_ids"})
 
 
@@ -127,7 +127,7 @@ class Forward:
     """A loaded model. vocabulary: tokens of its tokenizer. pad: token that fills rows.
 
     positions: position ids that the text decoder received in the last pass, [r, t] or [3, r, t], None
-    where it counts by itself. Raises UserError for a model with a text encoder.
+    if it counts by itself. Raises UserError for a model with a text encoder.
     """
 
     def __init__(self, model: Any, device: str, vocabulary: int, pad: int) -> None:
@@ -229,7 +229,7 @@ class Forward:
         return PassResult(logits, cache if keep else None, mask, _after(self.positions, ends))
 
     def tries(self, rows: Sequence[PassRow], states: Sequence[CachedRow]) -> torch.Tensor:
-        """See logits: each row's trie after its state."""
+        """The result of `logits`, for each row's trie after its state."""
         length = rows[0].length
         ids = torch.full((len(rows), length), self._pad)
         depths = torch.zeros((len(rows), length), dtype=torch.long)
@@ -272,7 +272,7 @@ class Forward:
     def _beside(
         self, rows: Sequence[Prepared], past: int, length: int, last: bool = False
     ) -> dict[str, torch.Tensor]:
-        """Tensors beside the `length` tokens after `past`; after the prompt, what its last token has.
+        """Tensors beside the `length` tokens after `past`; after the prompt, the values of its last token.
 
         last: all of the tokens come after the prompt.
         """
@@ -356,7 +356,7 @@ def _attended(attends: torch.Tensor, depths: torch.Tensor, past: int, window: in
 def _after(positions: torch.Tensor | None, ends: torch.Tensor) -> torch.Tensor:
     """[r] the position after the token at index `ends` of each row.
 
-    Where a token has several position ids (time, height, width), text continues after the largest so far.
+    If a token has several position ids (time, height, width), text continues after the largest so far.
     """
     if positions is None:
         return ends + 1

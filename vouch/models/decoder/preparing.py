@@ -19,6 +19,7 @@ from PIL import Image
 from vouch.images.processed_images import ProcessedImages, tensor_digest
 from vouch.models.chat.chat import (
     MACHINE_ERRORS,
+    TEXTS_ALONE,
     ChatTemplate,
     LetterIds,
     common_start,
@@ -30,6 +31,26 @@ from vouch.models.engine import Question
 from vouch.models.families import ModelFamily, family_of
 from vouch.models.sandbox import LONGEST
 from vouch.pipeline.errors import UserError, out_of_memory, raised_for_us, reason
+
+
+@dataclass
+class TextProcessor:
+    """The tokenizer of a language model as a processor: of texts, without images.
+
+    A tokenizer without a chat template, that of a base model, gets the texts alone.
+    """
+
+    tokenizer: Any
+    image_processor: None = None
+
+    @property
+    def chat_template(self) -> Any:
+        """Of the tokenizer: a text, or texts by name."""
+        return self.tokenizer.chat_template or TEXTS_ALONE
+
+    def __call__(self, text: list[str], images: None, **options: Any) -> dict[str, torch.Tensor]:
+        """The tokens."""
+        return {"input_ids": self.tokenizer(text, **options)["input_ids"]}
 
 
 @dataclass(frozen=True)
@@ -49,9 +70,9 @@ class Prepared:
     prefix         number of tokens up to the last one of an image; 0 without images
     shown          tensors of the images; rows are joined along the first axis
     by_token       further tensors [1, len(ids), ...] that the model takes beside the tokens
-    letters        tokens of its option labels, None where it has none
+    letters        tokens of its option labels, None if it has none
     options        tokens of each option as a continuation; for a separate decoder, with the end token
-    prefill        tokens with which a separate decoder begins the answer; elsewhere they are part of `ids`
+    prefill        tokens with which a separate decoder begins the answer; without one, these are in `ids`
     """
 
     question: Question
@@ -66,12 +87,12 @@ class Prepared:
 
     @cached_property
     def shown_shape(self) -> Hashable:
-        """What the images of rows in one forward pass must have in common."""
+        """Shapes that the images of all rows in one forward pass must share."""
         return tuple((name, tuple(value.shape)) for name, value in sorted(self.shown.items()))
 
     @cached_property
     def prefix_digest(self) -> str:
-        """Digest of what a model has read at the end of the prefix."""
+        """Digest of everything that a model has read by the end of the prefix."""
         digest = hashlib.sha256(repr(self.ids[: self.prefix]).encode())
         for name, value in sorted(self.shown.items()):
             digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
@@ -81,7 +102,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class InputNeeds:
-    """What a model requires of its inputs.
+    """A model's requirements for its inputs.
 
     context: most tokens it reads, None if unlimited. image_token: where an image's features go. indicators:
     tokens around an image that belong to it. separate_decoder: the model writes answers with a decoder of
@@ -115,19 +136,20 @@ class InputNeeds:
 
     def by_token(self, name: str, value: torch.Tensor, tokens: int) -> bool:
         """Whether an input has a value for each of so many tokens."""
-        # The second reader has tokens of its own; their number can be the prompt's by chance.
+        # The second reader has tokens of its own; their number can equal the prompt's by chance.
         other = name.startswith(("pixel", "image")) or self.of_reader(name)
         return not other and value.ndim >= 2 and value.shape[1] == tokens
 
 
+_SPACES = ("Ġ", "▁", " ")  # with which a vocabulary writes the space before a word
 _ENDS = 256  # prompt endings whose label tokens are cached; with most chat templates all are alike
-_PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # image sizes: do all of them get one shape?
+_PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # image sizes, to see whether all get the same shape
 
 
 class _Measured:
     """A processor's tokenizer, with a bound on the text: settings may ask for any number of image tokens.
 
-    The library ends the process where memory runs out.
+    The library ends the process if memory runs out.
     """
 
     def __init__(self, tokenizer: Any) -> None:
@@ -177,6 +199,16 @@ class Preparer:
         """The model's folder, for messages."""
         return Path(self._tokenizer.name_or_path)
 
+    @property
+    def sees(self) -> bool:
+        """Whether the model takes images."""
+        return self._original.image_processor is not None
+
+    @property
+    def texts_alone(self) -> bool:
+        """Whether the model has no chat template."""
+        return self._template is None and self._original.chat_template == TEXTS_ALONE
+
     @cached_property
     def vocabulary(self) -> int:
         """Number of tokens."""
@@ -184,6 +216,8 @@ class Preparer:
 
     def one_shape(self) -> bool:
         """Whether images of all sizes reach the model with the same shape and number of tokens."""
+        if not self.sees:
+            return True
         rows = [self.prepare(_probe(size)) for size in _PROBES]
         return len({(len(row.ids), row.prefix, row.shown_shape) for row in rows}) == 1
 
@@ -191,12 +225,35 @@ class Preparer:
         """The text of generated tokens. special: keep special tokens."""
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=not special))
 
+    def token_texts(self, ids: Sequence[int]) -> list[str]:
+        """The text of each token within a line, with the space before a word. Special tokens, and pieces of a
+        character, are as the vocabulary has them."""
+        (before,) = self._encode(["x"])
+        start, known = len(self._shown(before)), list(dict.fromkeys(ids))
+        names = dict(zip(known, map(str, self._tokenizer.convert_ids_to_tokens(known)), strict=True))
+        texts = {one: self._shown([*before, one])[start:] for one in known}
+        for one, name in names.items():
+            if not texts[one] or "\ufffd" in texts[one]:
+                texts[one] = name
+            elif not name.startswith(_SPACES):  # a space that decoding puts between tokens
+                texts[one] = texts[one].removeprefix(" ")
+        return [texts[one] for one in ids]
+
+    def unknown(self, ids: Sequence[int]) -> int:
+        """How many tokens stand for what the vocabulary lacks."""
+        return list(ids).count(self._tokenizer.unk_token_id)
+
+    def _shown(self, ids: Sequence[int]) -> str:
+        return str(self._tokenizer.decode(list(ids), clean_up_tokenization_spaces=False))
+
     def prepare(self, question: Question) -> Prepared:
         """The row of a question.
 
-        Raises UserError without naming its prompt, OSError and MemoryError where this machine is at fault.
+        Raises UserError without naming its prompt, OSError and MemoryError if this machine is at fault.
         """
         assert not (question.labels and question.options), "a letter and an option may follow other tokens"
+        if question.images and not self.sees:
+            raise UserError("it shows images, and this model takes none; ask it without them")
         control = self._control_tokens(question)
         rendered, inputs = self._checked_inputs(question)
         tokens, text = self._as_written(rendered, inputs)
@@ -296,8 +353,8 @@ class Preparer:
     def _as_written(self, rendered: str, inputs: dict[str, torch.Tensor]) -> tuple[list[int], str]:
         """A prompt's tokens, and the end of its text, starting at the last special token.
 
-        The tokenizer's end token is cut off, of `inputs` as well, because the model continues there. Raises
-        UserError where the tokens are not exactly one begin token (or what the tokenizer begins with) and the
+        The tokenizer's end token is cut off, in `inputs` as well, because the model continues there. Raises
+        UserError if the tokens are not exactly one begin token (or what the tokenizer begins with) and the
         text's.
         """
         ids, (_, ends) = inputs.pop("input_ids")[0].tolist(), self._added
@@ -323,7 +380,7 @@ class Preparer:
         return ids, self._end(text, own)
 
     def _head(self, tokens: Sequence[int]) -> list[int]:
-        """The characters before the first word of a text."""
+        """The tokens before the first word of a text: special tokens and blanks."""
         return list(takewhile(lambda one: one in self._apart or not self.decode([one]).strip(), tokens))
 
     def _end(self, text: str, tokens: Sequence[int]) -> str:
@@ -341,7 +398,7 @@ class Preparer:
 
     @cached_property
     def _added(self) -> tuple[list[int], list[int]]:
-        """What the tokenizer puts before a text and after it."""
+        """The tokens that the tokenizer puts before a text, and those after it."""
         (bare,), whole = self._encode(["x"]), list(self._tokenizer("x")["input_ids"])
         starts = range(len(whole) - len(bare) + 1)
         start = next((at for at in starts if whole[at : at + len(bare)] == bare), None)
@@ -349,12 +406,12 @@ class Preparer:
 
     @cached_property
     def _beginnings(self) -> list[list[int]]:
-        """What may come before a text: what the tokenizer puts there, or a processor's begin token."""
+        """Tokens that may come before a text: those of the tokenizer, or a processor's begin token."""
         begin = self._tokenizer.bos_token_id
         return [self._added[0], *([] if begin is None else [[begin]])]
 
     def _begins(self, rendered: str) -> bool:
-        """Whether the chat template itself writes what the tokenizer begins a text with."""
+        """Whether the chat template itself writes the tokens that the tokenizer puts before a text."""
         put = self._tokenizer.convert_ids_to_tokens(self._added[0])
         begin = "".join(put) or self._tokenizer.bos_token
         return bool(begin) and (rendered.lstrip().startswith(begin) or begin in self._chat.opening)
@@ -408,6 +465,6 @@ def _probe(*sizes: tuple[int, int]) -> Question:
 
 
 def _of_length(value: torch.Tensor, tokens: int) -> torch.Tensor:
-    """A tensor beside tokens, cut or extended to `tokens` of them: the last ones are text, all alike."""
+    """A tensor beside tokens, cut or extended to `tokens` of them by repeating the last, which is text."""
     more = max(0, tokens - value.shape[1])
     return torch.cat([value[:, :tokens], *[value[:, -1:]] * more], dim=1)

@@ -1,6 +1,6 @@
 """Packs of questions as rows of forward passes; rows of one shape share a pass.
 
-A `Job` is a row of a model that goes on from its prompt, an `EncoderRow` one of a model with a text encoder.
+A `PassRow` is for a model that goes on from its prompt, an `EncoderRow` for one with a text encoder.
 In the mode `trie` several questions after one prefix are a single row: a tree of their tokens, so that the
 model reads each common beginning once.
 """
@@ -24,7 +24,7 @@ class Trie:
 
     tokens, depths  [n] token and distance from the root (0 for a first token)
     attends         [n, n] whether a row's node attends to a column's: to itself and its ancestors
-    paths           for every sequence its nodes, first token first
+    paths           for every sequence: its nodes, in the order of its tokens
     """
 
     tokens: NDArray[np.int64]
@@ -88,7 +88,7 @@ class PassRow:
 
     mode: trie (several questions after a prefix), batch (one sequence after a prefix), plain (one whole
     prompt). sequence: tokens of batch and plain. length: tokens it is padded to. wanted: positions whose
-    logits are read, padded to a power of two so that the shape follows from the pack alone.
+    logits are read, padded to a power of two so that the shape depends only on the pack.
     """
 
     mode: Mode
@@ -153,7 +153,7 @@ def jobs(
 
 
 def _branches(output: str, prepared: Prepared, start: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """For each option its sequence from `start` on without the last token, and the positions before tokens.
+    """For each option: its sequence from `start` on without the last token, and the positions before tokens.
 
     Letters and text continue the prompt like an option of one token.
     """

@@ -2,7 +2,7 @@
 
 A few fixed questions about images of noise are answered in every mode, and compared with whole prompts read
 one at a time: position ids, logits, and logits while a text is generated. A mode that differs by more than
-rounding explains is not used. The choice depends on the model alone, never on data, and is kept in a file.
+rounding explains is not used. The choice depends only on the model, never on data, and is kept in a file.
 """
 
 import math
@@ -34,7 +34,7 @@ TOP_TOKENS = 4  # the likeliest, whose shares are compared
 
 @dataclass(frozen=True)
 class Tolerances:
-    """How much computing in another order may change.
+    """How much the results may change if the order of computation does.
 
     logits: in standard deviations of a prompt's logits. shares: of the likeliest tokens among themselves.
     noise: of logits, between a prompt alone and in a padded batch; more means that padding itself is wrong.
@@ -72,7 +72,7 @@ class Differences:
         self.shares = _worst(self.shares, (next(shares) - next(shares)).abs().max())
 
     def within(self, limits: Tolerances, noise: "Differences | None" = None) -> str | None:
-        """What differs too much, or None. noise: of padded batches; modes may have somewhat more."""
+        """The excessive difference, or None. noise: of padded batches; modes may have somewhat more."""
         logits, shares = limits.logits, limits.shares
         if noise is not None:
             logits = max(logits, min(NOISIER * noise.logits, limits.most))
@@ -83,7 +83,7 @@ class Differences:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """For the run record, without what is not finite."""
+        """The differences for the run record, without numbers that are not finite."""
         numbers = {"logits": self.logits, "shares": self.shares}
         rounded = {name: float(f"{value:.1e}") for name, value in numbers.items() if math.isfinite(value)}
         return {"positions": self.positions, **rounded}
@@ -96,7 +96,7 @@ def _worst(known: float, new: torch.Tensor) -> float:
 
 ANSWER = 3  # tokens
 
-# What a model raises that does not support a mode.
+# Errors that a model raises if it does not support a mode.
 _FAILURES = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, NotImplementedError)
 
 
@@ -107,7 +107,7 @@ def choose_mode(forward: Forward, asked: Sequence[Prepared], bucket: int) -> tup
     padded prompts give the model's own numbers.
     """
     for one in asked:
-        lacking = sorted(forward.token_kinds - one.by_token.keys())
+        lacking = sorted(forward.token_kinds - one.by_token.keys()) if one.shown else ()
         if lacking:
             raise UserError(
                 f"the model's processor does not give {lacking[0]}, without which it would read images "
@@ -142,7 +142,7 @@ _SPARE = 2  # free memory, as a multiple of what float32 weights take
 def in_float32(model: Any) -> Iterator[bool]:
     """Raises all weights to float32 in place; afterwards every tensor is restored bit for bit.
 
-    Yields False, and changes nothing, where memory does not allow it.
+    Yields False, and changes nothing, if there is too little memory.
     """
     tensors = chain(model.parameters(), model.buffers())
     coarse = [one for one in tensors if one.is_floating_point() and one.element_size() < 4]
@@ -179,7 +179,7 @@ def _fits(tensors: Sequence[torch.Tensor]) -> bool:
 
 
 class _Check:
-    """Everything is compared with whole prompts and their answers read one at a time."""
+    """Compares everything with whole prompts and their answers, read one at a time."""
 
     def __init__(self, forward: Forward, asked: Sequence[Prepared], bucket: int) -> None:
         self._forward, self._asked, self._bucket = forward, asked, bucket
@@ -281,9 +281,11 @@ class _Check:
         for number in range(1, ANSWER):
             tokens = [one.options[0][number - 1] for one in prepared]
             logits = step(torch.tensor(tokens, device=self._forward.device))
-            received = self._received(len(rows), 1)
+            # a model that counts by itself says nothing of the positions after its cache
+            received = None if self._forward.positions is None else self._received(len(rows), 1)
             for row, one in enumerate(prepared):
-                self._compare(differences, one, number, logits[row : row + 1], received[:, row])
+                positions = None if received is None else received[:, row]
+                self._compare(differences, one, number, logits[row : row + 1], positions)
 
     def _received(self, rows: int, length: int) -> torch.Tensor:
         """[1 or 3, r, t] the positions of the last pass; without any, the model counts from 0."""
@@ -300,17 +302,18 @@ class _Check:
         one: Prepared,
         number: int,
         logits: torch.Tensor,
-        received: torch.Tensor,
+        received: torch.Tensor | None,
     ) -> None:
-        """Logits [n, vocabulary] and positions [1 or 3, n] from token `number` of the answer on."""
+        """Compares logits [n, vocabulary] and positions [1 or 3, n], from token `number` of the answer on."""
         first, count = len(one.ids) - 1 + number, len(logits)
         differences.add_logits(self._own[one.question.id][number : number + count], logits)
         own = self._positions[one.question.id][:, first : first + count]
-        differences.positions = differences.positions and bool((own == received).all())
+        same = received is None or bool((own == received).all())
+        differences.positions = differences.positions and same
 
 
 def _states_of(rows: Sequence[PassRow], states: dict[str, CachedRow]) -> list[CachedRow] | None:
-    """The state after each row's prefix, None where rows are whole prompts."""
+    """The state after each row's prefix, None if rows are whole prompts."""
     return None if rows[0].mode == "plain" else [states[row.prepared.prefix_digest] for row in rows]
 
 
@@ -319,20 +322,22 @@ _TEXTS = ("What is it?", "Is it day or night? A: day B: night", "How many colour
 
 
 def probes(preparer: Preparer) -> list[Prepared]:
-    """The questions: two about one image, one about another of the same size."""
+    """The questions of the check: two about one image, one about another of the same size; all without an
+    image for a model that takes none."""
     noise = random.Random(0)
     images = [Image.frombytes("RGB", (_SIDE, _SIDE), noise.randbytes(3 * _SIDE**2)) for _ in range(2)]
-    shown = (images[0], images[0], images[1])
+    shown = [[images[0]], [images[0]], [images[1]]] if preparer.sees else [[], [], []]
     try:
         return [
-            preparer.prepare(Question(f"probe {number}", None, text, images=(image,)))
-            for number, (text, image) in enumerate(zip(_TEXTS, shown, strict=True))
+            preparer.prepare(Question(f"probe {number}", None, text, images=images))
+            for number, (text, images) in enumerate(zip(_TEXTS, shown, strict=True))
         ]
     except (UserError, MemoryError) as error:
         why = str(error) or "no memory left"
         raise UserError(
-            f"the model's processor or chat template fails at a plain question about an image ({why}); "
-            "correct its processor or chat_template.jinja, or name another `template` in models.lock"
+            "the model's processor or chat template fails at a plain question"
+            f"{' about an image' * preparer.sees} ({why}); correct its processor or chat_template.jinja, or "
+            "name another `template` in models.lock"
         ) from None
 
 
@@ -348,7 +353,7 @@ def mode_path(folder: Path, model: str, revision: int) -> Path:
 
 
 def known_mode(path: Path) -> Choice | None:
-    """The mode in a file with its report; None where there is none, or the file is damaged."""
+    """The mode in a file with its report; None if there is no file, or it is damaged."""
     stored = unsealed(path) or {}
     mode, report = stored.get("mode"), stored.get("report")
     return (mode, report) if mode in MODES and isinstance(report, dict) else None

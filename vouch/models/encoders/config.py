@@ -35,7 +35,7 @@ class _Encoder(BaseModel):
 
     @property
     def model(self) -> str | None:
-        """Name of the model that encodes, None where a file of vouch/models/encoders does."""
+        """Name of the model that encodes, None if a file of vouch/models/encoders does."""
         return None if self.encoder in self.FILES else Path(self.encoder).stem
 
 

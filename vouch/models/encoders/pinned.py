@@ -64,7 +64,7 @@ class TextEncoder:
     """A text encoder whose tokens are compared. name: for the table; device: what it runs on."""
 
     def __init__(self, pin: Pin, config: TextEncoderConfig) -> None:
-        """Raises UserError where the files are not those pinned, or hold no model that encodes texts."""
+        """Raises UserError if the files are not those pinned, or hold no model that encodes texts."""
         folder, self.device, model = _loaded(pin, config)
         self.name, self._config = encoder_name(pin), config
         if model.main_input_name != "input_ids" or hasattr(model, "get_image_features"):
@@ -82,7 +82,7 @@ class TextEncoder:
         self._added = np.array([token for token in ends if token is not None])
 
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
-        """Every text, in their order."""
+        """The encoded texts, in the order given."""
         encodings: dict[int, Encoded] = {}
         layer = -1 if self._config.layer is None else self._config.layer
         for rows, tokens in self._text.batches(texts, self._config.batch):
@@ -97,7 +97,7 @@ class TextEncoder:
 def _image_side(
     folder: Path, settings: Mapping[str, Any], model: Any, device: str
 ) -> Callable[[Sequence[Image.Image]], Vectors]:
-    """Encodes images: [n, width]. Raises UserError where the folder has no processor of images."""
+    """A function from n images to [n, width]. Raises UserError if the folder has no image processor."""
     with opening(folder, WHAT, ADVICE):
         processor = image_processor(folder, settings)
 
@@ -113,7 +113,7 @@ def _image_side(
 
 
 def _numbers(folder: Path, vectors: torch.Tensor) -> Vectors:
-    """Vectors as a numpy array. Raises UserError where they are not finite: no distance could be computed."""
+    """Vectors as a numpy array. Raises UserError if they are not finite: no distance could be computed."""
     numbers = np.asarray(vectors.float().cpu().numpy())
     if not np.isfinite(numbers).all():
         raise UserError(f"{folder}: gives vectors that are not finite; take another model, or dtype float32")
@@ -121,7 +121,7 @@ def _numbers(folder: Path, vectors: torch.Tensor) -> Vectors:
 
 
 class _TextSide:
-    """The text side of a loaded model with its tokenizer. Raises UserError where the folder has none."""
+    """The text side of a loaded model with its tokenizer. Raises UserError if the folder has none."""
 
     def __init__(self, folder: Path, model: Any, device: str) -> None:
         check_tokenizer(folder)

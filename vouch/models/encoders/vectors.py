@@ -39,12 +39,12 @@ AT_ONCE = 64
 Floats = NDArray[np.floating]
 TEXTS_SUFFIX = ".text.parquet"
 PROMPTS_AT_ONCE = 256
-"""How many prompts' texts are encoded together, so that memory stays flat."""
+"""How many prompts' texts are encoded together, to limit the memory needed."""
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """name: for the tables. images, questions: n of them -> [n, width]; None where it cannot encode these.
+    """name: for the tables. images, questions: n of them -> [n, width]; None if it cannot encode these.
 
     notes: measures for the run record.
     """
@@ -120,7 +120,7 @@ def _rows(
     name: str,
     parts: Iterable[Sequence[str]],
 ) -> Iterator[Row]:
-    """`digest` is the key of `counts`: how many items have it. parts: of the keys, for one pass each."""
+    """Rows of EMBEDDINGS. counts: how many items have each key (digest). parts: the keys of each pass."""
     if encode is None:
         return
     for keys in parts:
@@ -155,7 +155,7 @@ def similarities(path: Path, encoder: "TextEncoder") -> Iterator[dict[str, Any]]
 
 
 def _of_part(part: Sequence[Sampled], encoder: "TextEncoder") -> Iterator[tuple[float, float, float]]:
-    """SIMILARITIES of each."""
+    """The SIMILARITIES of each prompt."""
     expanded = [tuple(_expanded(text, one) for text in one.texts) for one in part]
     texts = sorted({text for one in [*(one.texts for one in part), *expanded] for text in one})
     vectors = dict(zip(texts, encoder.encode(texts), strict=True))
@@ -215,7 +215,7 @@ class Encoded:
     """A text as an encoder gives it.
 
     tokens [t, width], each of length 1; counted [t]: whether it is one of the text's own; mean [width]: of
-    the tokens as the encoder gave them, all of them, of length 1.
+    all tokens as the encoder gave them, scaled to length 1.
     """
 
     tokens: Floats
@@ -224,7 +224,7 @@ class Encoded:
 
 
 def encoded(vectors: Floats, counted: NDArray[np.bool_]) -> Encoded:
-    """From the vectors of the tokens [t, width] as the encoder gives them."""
+    """An Encoded from the vectors of the tokens [t, width], as the encoder gives them."""
     return Encoded(_unit(vectors), counted, _unit(vectors.mean(axis=0)))
 
 

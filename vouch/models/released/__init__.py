@@ -1,1 +1,1 @@
-"""Turns what others released about a model into its responses: logits, logs of samples, tables of answers."""
+"""Turns released data about a model into its responses: logits, logs of samples, tables of answers."""

@@ -38,7 +38,7 @@ _SETTINGS = {"key": ("samples", "table"), "filter": ("samples",), "text": ("tabl
 def write_released(pin: Pin, dataset: str) -> int:
     """Writes the three tables, all or none; how many rows. Logits become letters, logs of samples the others.
 
-    A dataset that the released files do not answer gets tables without rows. Raises UserError where a file is
+    A dataset that the released files do not answer gets tables without rows. Raises UserError if a file is
     not as it was pinned, or does not answer exactly the items of the dataset.
     """
     folder = Path(pin.source.path or "")
@@ -64,7 +64,7 @@ def write_released(pin: Pin, dataset: str) -> int:
 def _answers(
     answers: Answers, data: bytes, dataset: str, model: str
 ) -> tuple[pa.Table, dict[str, Iterator[dict[str, Any]]]]:
-    """The letters table, and rows of the others by output."""
+    """The letters table, and the rows of the other tables by output."""
     where, (name, form) = str(answers.path), form_of(answers.path, answers.form)
     prompts = PROMPTS.read(prompts_path(dataset), ["id", "item", "variation", "options"])
     empty = RESPONSES[LETTERS].table.schema.empty_table()
@@ -88,7 +88,7 @@ def _answers(
 
 
 def _read(path: Path, digest: str | None, model: str) -> bytes:
-    """The whole file. Raises UserError where it is not the one that was pinned."""
+    """The whole file. Raises UserError if it is not the one that was pinned."""
     if not path.is_file():
         raise UserError(f"{path}: no such file; restore it, or correct models.{model} in params.yaml")
     if file_digest(path) != digest:
@@ -103,7 +103,7 @@ def letters(rows: LogitRows, prompts: pa.Table, schema: pa.Schema, where: str, d
     """The letters table, rows in the order of the prompts, logits in the dtype of `rows`.
 
     prompts: columns id, item, variation, options of the prompts table. schema: of the letters table.
-    Raises UserError where ids do not match, or where rows have neither as many logits as the longest prompt
+    Raises UserError if ids do not match, or if rows have neither as many logits as the longest prompt
     has options, nor the six of VLM-Uncertainty-Bench.
     """
     asked = asked_prompts(prompts.to_pylist(), where, dataset)
@@ -140,7 +140,7 @@ def letters(rows: LogitRows, prompts: pa.Table, schema: pa.Schema, where: str, d
 
 
 def asked_prompts(prompts: Sequence[Mapping[str, Any]], where: str, dataset: str) -> list[Mapping[str, Any]]:
-    """The prompts of the variation that others asked. Raises UserError where there is none."""
+    """The prompts of the variation that others asked. Raises UserError if there are none."""
     asked = [prompt for prompt in prompts if prompt["variation"] == VARIATION]
     if not asked:
         raise UserError(
@@ -186,7 +186,7 @@ def join_samples(
     """Every prompt with its samples, in the order of the prompts and of the samples' numbers.
 
     prompts: id, item, variation, options. items: id and source_id. keyed: samples name their items.
-    Raises UserError where samples (of number 0) and items do not match one to one, or where choices and
+    Raises UserError if samples (of number 0) and items do not match one to one, or if choices and
     options differ.
     """
     asked = asked_prompts(prompts, where, dataset)
@@ -261,7 +261,7 @@ def _unmatched(
 
 
 def likelihood_rows(pairs: Sequence[tuple[Prompt, LogSample]]) -> Iterator[dict[str, Any]]:
-    """Rows of LIKELIHOOD; what the choices were made of is unknown, so tokens and bytes are null."""
+    """Rows of LIKELIHOOD; the tokens of the choices are unknown, so tokens and bytes are null."""
     for prompt, sample in pairs:
         for option in range(len(prompt["options"])):
             nll = 0.0 - sample.choices[option] if sample.choices else None

@@ -1,6 +1,6 @@
-"""Where others' answers lie in the folder that `models.NAME` of params.yaml names, one file a dataset.
+"""Where others' answers are in the folder that `models.NAME` of params.yaml names, one file per dataset.
 
-Three layouts, the first that is there:
+Three layouts; the first that is there is used:
 
     answers.yaml                   DATASET: {file: logs/mm.jsonl, form: lm_eval, key: doc.id, filter: none}
                                    DATASET: {file: mm.xlsx, form: table, key: index, text: prediction}
@@ -29,7 +29,7 @@ MAX_BYTES = 256 * 2**20
 
 @dataclass(frozen=True)
 class ReleasedForm:
-    """What a file of released answers holds, and the endings of its name that say so."""
+    """What a file of released answers contains, and the suffixes that indicate it."""
 
     holds: Literal["logits", "samples", "table"]
     suffixes: tuple[str, ...]
@@ -42,7 +42,7 @@ FORMS = {
     "pickle": ReleasedForm("logits", (".pkl", ".pickle")),
     "table": ReleasedForm("table", (".csv", ".tsv", ".xlsx")),
 }
-"""By name. logits.py, samples.py and tables.py read what they hold."""
+"""Forms by name. logits.py, samples.py and tables.py read files of these forms."""
 
 
 class Answers(BaseModel):
@@ -72,7 +72,7 @@ class _Index(RootModel[dict[str, Answers]]):
 
 
 def answer_files(folder: Path, model: str) -> dict[str, Answers]:
-    """Dataset -> the file that answers it for a model. Raises UserError where there is none."""
+    """Dataset -> the file that answers it for a model. Raises UserError if there is none."""
     if not folder.exists():
         raise UserError(f"{folder}: no such folder; restore it, or correct models.{model} in params.yaml")
     index = folder / INDEX
@@ -124,7 +124,7 @@ def relative(path: Path, folder: Path) -> str:
 
 
 def form_of(path: Path, name: str | None = None) -> tuple[str, ReleasedForm]:
-    """The form of that name, or the one that the suffix stands for, by name. Raises UserError."""
+    """The name and form of that name, or those that the suffix indicates. Raises UserError."""
     if name is not None:
         if name not in FORMS:
             raise UserError(f"{path}: unknown form {name:.60}; {did_you_mean(name, list(FORMS))}")
@@ -146,7 +146,7 @@ def _suffixes() -> list[str]:
 
 
 def _published(folder: Path, model: str) -> Iterator[tuple[str, Answers]]:
-    """Of a folder laid out as VLM-Uncertainty-Bench's."""
+    """Dataset and answers, from a folder laid out as VLM-Uncertainty-Bench's."""
     names = {path.name.removeprefix("logits-") for path in folder.glob("logits-*/")}
     names |= {path.suffixes[-2][1:] for path in folder.glob("pickles/*.*.pkl")}
     for name in sorted(names):
@@ -156,7 +156,7 @@ def _published(folder: Path, model: str) -> Iterator[tuple[str, Answers]]:
 
 
 def _plain(folder: Path) -> Iterator[tuple[str, Answers]]:
-    """A file a dataset, or the one file that the source is."""
+    """Dataset and answers: one file per dataset, or the source itself if it is a file."""
     suffixes = _suffixes()
     paths = [folder] if folder.is_file() else sorted(folder.iterdir())
     seen: dict[str, Any] = {}

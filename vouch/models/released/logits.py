@@ -5,8 +5,8 @@ list of dicts, each with an id and a numpy array.
 
 Pickles are read with an unpickler that can build nothing but data. Promise: no code of a file runs, and a
 hostile file costs bounded work and memory. `find_class` knows three names (numpy's array, dtype and array
-reconstruction), which stand for plain data here. Only the steps that build lists, dicts, tuples, texts,
-numbers and arrays are there. It is the Python implementation of `pickle.Unpickler`: the one in C takes the
+reconstruction), which build plain data here. Only the steps that build lists, dicts, tuples, texts,
+numbers and arrays exist. It is the Python implementation of `pickle.Unpickler`: the one in C takes the
 index of a memo from the file, and allocates 64 GiB for a file of ten bytes.
 """
 
@@ -38,7 +38,7 @@ class LogitRows:
 
 
 def id_text(value: Any, where: str) -> str:
-    """An id as text. Raises UserError where it is neither an integer nor a text of sensible length."""
+    """An id as text. Raises UserError if it is neither an integer nor a text of sensible length."""
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise UserError(
             f"{where}: id is a {type(value).__name__}, neither an integer nor a text; correct the file"
@@ -102,7 +102,7 @@ def _check_columns(schema: pa.Schema, where: str) -> None:
 
 
 def check_size(metadata: pq.FileMetaData, where: str, advice: str) -> None:
-    """Raises UserError, which ends with the advice, where a file would unpack to too much."""
+    """Raises UserError, which ends with the advice, if a file would unpack to too much."""
     unpacked = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
     if metadata.num_rows > MAX_ROWS or unpacked > MAX_UNPACKED_BYTES:
         raise UserError(
@@ -130,7 +130,7 @@ def _matrix(column: pa.ChunkedArray, ids: list[str], where: str) -> npt.NDArray[
 
 
 MAX_STEPS = 5_000_000
-PROTOCOLS = (3, 4)  # others say the same in steps and names that are not here
+PROTOCOLS = (3, 4)  # others use steps and names that are not implemented here
 
 
 class Refused(ValueError):
@@ -220,7 +220,7 @@ class _Unpickler(_PYTHON):  # type: ignore[misc]
     """Builds lists, dicts, tuples, texts, numbers and Array."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """What a name stands for. Raises Refused for any but the known ones."""
+        """The plain data that a name builds. Raises Refused for any but the known names."""
         if (module, name) not in _NAMES:
             raise Refused(f"it asks for {module!s:.60}.{name!s:.60}, which a list of logits does not need")
         return _NAMES[module, name]
@@ -230,7 +230,7 @@ class _Unpickler(_PYTHON):  # type: ignore[misc]
         raise Refused("it holds a step that is not among those that build a list of rows")
 
     def refuse_long(self) -> None:
-        """Instead of an integer of more than 32 bits."""
+        """Replaces the step that reads an integer of more than 32 bits."""
         raise Refused("it holds an integer, an id perhaps, beyond 2,147,483,647, the largest that is read")
 
     def load_frame(self) -> None:
@@ -260,7 +260,7 @@ _Unpickler.dispatch |= dict.fromkeys((pickle.LONG1[0], pickle.LONG4[0]), _Unpick
 
 
 def unpickle(data: bytes) -> Any:
-    """What a pickle holds: lists, dicts, tuples, texts, numbers and Array. Raises Refused."""
+    """The content of a pickle: lists, dicts, tuples, texts, numbers and Array. Raises Refused."""
     source = _Source(data)
     unpickler = _Unpickler(source)
     try:

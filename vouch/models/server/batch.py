@@ -34,7 +34,7 @@ from vouch.tables.asked import LIKELIHOOD
 
 URL = "/v1/chat/completions"
 _MISSING = Refusal("no answer in the batch files", transient=True)
-MAX_LINE = MAX_BODY + (1 << 16)  # an answer and what stands around it
+MAX_LINE = MAX_BODY + (1 << 16)  # an answer and the JSON around it
 MOST_REPLIES = 1_000_000
 _OURS = re.compile(r"[0-9a-f]{64}")
 
@@ -52,14 +52,14 @@ class BatchReply(BaseModel):
 
     @property
     def given(self) -> _Response | None:
-        """The response, None where there is none or it has another form."""
+        """The response, None if there is none or it has another form."""
         with suppress(ValidationError):
             return _Response.model_validate(self.response)
         return None
 
     @property
     def worth(self) -> int:
-        """Of several replies to one request the most useful counts: an answer, an error message, nothing."""
+        """How useful a reply is among several to one request: 2 an answer, 1 an error message, 0 nothing."""
         given = self.given
         if given is None:
             return 0
@@ -68,7 +68,7 @@ class BatchReply(BaseModel):
 
 
 def _reply(line: bytes) -> BatchReply | None:
-    """A line as a reply, None where it is none."""
+    """A line as a reply, None if it is none."""
     with suppress(ValidationError, UnicodeDecodeError):
         return BatchReply.model_validate_json(sound(line.decode("utf-8-sig")))
     return None
@@ -82,7 +82,7 @@ class Replies:
         self._count = 0
 
     def add(self, path: Path) -> None:
-        """Finds the replies of a file. Of several to a request the best readable one counts, then the last.
+        """Finds the replies of a file. Among several to a request the most useful is used, then the last.
 
         Raises UserError for a file that is no batch output, before more than MAX_LINE bytes of it are in
         memory.
@@ -150,7 +150,7 @@ class RequestBatch(ServerEngine):
                 yield self._exchanged(job)
 
     def _exchanged(self, job: Job) -> Answered:
-        """Of several replies, the first that is an answer counts, or else a lasting refusal, or else any."""
+        """Of several replies, the first that is an answer is used, or else a lasting refusal, or else any."""
         request = self.request(job, TOP_LOGPROBS)
         extra = request.pop("extra_body", {})
         body = request | extra

@@ -1,10 +1,10 @@
-"""A server that speaks the chat completions API: settings, requests, retries, and what errors mean.
+"""A server that speaks the chat completions API: settings, requests, retries, and the meaning of errors.
 
 The environment says how a server is asked, which changes no answer:
 
 VOUCH_SERVER_KEY_NAME       the key for one model, its name in capitals
-OPENAI_API_KEY              the key where that is not set, for api.openai.com or the host of OPENAI_BASE_URL
-                            alone, with OPENAI_ORG_ID and OPENAI_PROJECT_ID where they are set
+OPENAI_API_KEY              the key if that is not set, only for api.openai.com or OPENAI_BASE_URL's host,
+                            with OPENAI_ORG_ID and OPENAI_PROJECT_ID if they are set
 VOUCH_SERVER_CONCURRENCY    requests under way at once, default 16
 VOUCH_SERVER_RATE           most requests a minute, retries included; default: no limit
 VOUCH_SERVER_TRIES          how often one question is tried, default 6
@@ -12,7 +12,7 @@ VOUCH_SERVER_TIMEOUT        seconds without an answer after which a try has fail
 VOUCH_PRICE_INPUT, _OUTPUT  price of a million tokens, for the cost in the run record
 
 A response is read up to a limit, so a hostile server can at worst be refused. The openai client's own retries
-are off: they repeat what cannot succeed, take what cannot be read as an answer, and keep to no rate.
+are off: they repeat hopeless requests, accept unreadable answers, and keep to no rate.
 """
 
 import asyncio
@@ -91,7 +91,7 @@ class ServerSettings(BaseModel):
 
 
 def connection(pin: Pin, environment: Mapping[str, str]) -> tuple[str, str, ServerSettings]:
-    """Address, model name there and settings of a pinned server. Raises UserError where one is missing."""
+    """Address, model name there and settings of a pinned server. Raises UserError if one is missing."""
     if not pin.source.url or not pin.source.name:
         raise UserError(
             f"models.lock: {pin.model}: engine openai wants source: {{kind: server, url: ..., name: ...}}"
@@ -116,7 +116,7 @@ def read_settings(model: str, url: str, environment: Mapping[str, str]) -> Serve
 
 
 def _key(model: str, url: str, openai: bool, environment: Mapping[str, str]) -> str | None:
-    """openai: whether the common key may go to this address."""
+    """The key for a model. openai: whether the common key may go to this address."""
     own = f"VOUCH_SERVER_KEY_{model.upper()}"
     name = "OPENAI_API_KEY" if openai and not environment.get(own, "").strip() else own
     key = environment.get(name, "").strip()
@@ -143,7 +143,7 @@ MOST_NAME = 200  # characters of each
 
 @dataclass
 class RequestTally:
-    """What was sent and came back, over all questions of an engine.
+    """Counts of requests and answers, over all questions of an engine.
 
     reached: whether anything came back. answering: whether an answer could be read.
     gives_logprobs: whether an answer had log-probabilities.
@@ -171,7 +171,7 @@ class RequestTally:
             self.fingerprints.add(answer.system_fingerprint[:MOST_NAME])
 
     def notes(self) -> dict[str, Any]:
-        """What the run record has of it."""
+        """The counts as the run record has them."""
         return {
             "requests": self.requests,
             "retries": self.retries,
@@ -183,7 +183,7 @@ class RequestTally:
 
 
 class GivenUp(Exception):
-    """All tries failed. alone: each got a reply, and another question was answered after the last try."""
+    """All tries failed. alone: whether each got a reply, and another question was answered after the last."""
 
     def __init__(self, problem: str, alone: bool = False) -> None:
         super().__init__(problem)
@@ -207,7 +207,7 @@ class Client:
     def __init__(self, url: str, settings: ServerSettings, tally: RequestTally) -> None:
         self._url, self._settings, self._tally = url, settings, tally
         self._next = 0.0  # when the next request may start
-        self._answered: Mapping[str, Any] | None = None  # the last request that was
+        self._answered: Mapping[str, Any] | None = None  # the last request that was answered
         self._api = openai.AsyncOpenAI(
             api_key=settings.key or "none",  # servers without keys ignore it; the client wants one
             base_url=url,
@@ -226,7 +226,7 @@ class Client:
         await self._api.close()
 
     async def ask(self, request: Mapping[str, Any], read: Callable[[Completion], T]) -> T:
-        """What `read` makes of the answer; it may raise BadAnswer.
+        """The result of `read` for the answer; `read` may raise BadAnswer.
 
         Raises GivenUp or TurnedDown with the problem, NoLogprobs, and UserError.
         """
@@ -294,11 +294,11 @@ class Client:
         raise trouble  # outside the handlers: what they caught may hold the key
 
     def _status(self, status: int, body: str, headers: Mapping[str, str]) -> Exception:
-        """What an error status means."""
+        """The exception that an error status means."""
         line, codes = error_message(body)
         problem = f"{status}: {line}"
         if status == 401:
-            # What it says is left out: servers quote parts of the key.
+            # Its message is left out: servers quote parts of the key.
             return UserError(
                 f"{self._url}: 401, the server does not accept the key; set VOUCH_SERVER_KEY_ "
                 "and the model's name in capitals (for OpenAI, OPENAI_API_KEY) to one that it accepts"
@@ -329,7 +329,7 @@ class Client:
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
-    """Seconds for which a server asks to wait: a number or a date; 0 where it does not say."""
+    """Seconds for which a server asks to wait: a number or a date; 0 if it does not say."""
     given = headers.get("retry-after", "")
     try:
         return max(0.0, float(given))
@@ -342,7 +342,7 @@ def retry_after(headers: Mapping[str, str]) -> float:
 
 
 def error_message(body: str) -> tuple[str, list[str]]:
-    """What a server says about an error, one line, and its codes for it."""
+    """A server's message about an error, as one line, and its codes for it."""
     try:
         value: Any = json.loads(body)
     except (ValueError, RecursionError):

@@ -1,21 +1,21 @@
-"""What a chat completion says about letters and texts.
+"""Letters and texts, read from a chat completion.
 
 Letters. The value of a letter is the log-sum-exp over the returned first tokens that spell it: `A`,
-` A`, and `A.` where that is one token (as in Azad et al. 2025). A server returns only the `top_logprobs` most
+` A`, and `A.` if that is one token (as in Azad et al. 2025). A server returns only the `top_logprobs` most
 likely tokens. With tau the smallest returned probability and r one minus the sum of all
 returned, a letter none of whose k spellings was returned has a probability between 0 and
 min(k tau, r): its value is -inf, `upper` the logarithm of that bound, and the answer is censored.
 A spelling left out beside one that was returned is not counted.
 
-Text. The answer of a model that thinks is what follows its thought: servers put the thought into a field of
+Text. The answer of a model that thinks is the text after its thought: servers put the thought into a field of
 the message, or leave it in the text up to the tag that closes it. Tags around the answer, as in
 `</think><answer>`, are no part of it, nor is the beginning that the prompt gave and llama.cpp repeats.
-Log-probabilities are those of the answer's tokens, null where the server gives none or too few; one for all
+Log-probabilities are those of the answer's tokens, null if the server gives none or too few; one for all
 pieces of a character, as llama.cpp gives it, is enough. eos is the position of the end-of-sequence token
-where the server gives that token's log-probability among the others (vLLM), else the position after the last
+if the server gives that token's log-probability among the others (vLLM), else the position after the last
 one.
 
-A log-probability of null stands for minus infinity, which JSON lacks: impossible.
+A log-probability of null means minus infinity (impossible), which JSON cannot write.
 
 Likelihood. vLLM scores a prompt that it is given (`prompt_logprobs`): as it is, and with each option after
 it; the option's tokens are the additional ones.
@@ -36,7 +36,7 @@ from vouch.tables.thoughts import Parts, apart
 _MOST_TOKENS = 2**53  # sums of these are exact, and prices can be put on them
 _ABOVE_ONE = 1e-3  # most by which rounded probabilities may add to more than one
 _ROUNDING = 2e-6  # of a sum of probabilities whose logarithms are 32-bit numbers
-SMALLER = (5, 1)  # top_logprobs to try where a server does not say how many it gives
+SMALLER = (5, 1)  # top_logprobs to try if a server does not say how many it gives
 _MAXIMUM = re.compile(r"(?:<=|at most|\bmax(?:imum)?\b|less than or equal to)\D{0,30}?(\d+)", re.IGNORECASE)
 _TAG = re.compile(r"</?\w[^<>]*>")
 _VERSION = re.compile(r"(-\d{4}-\d{2}-\d{2}|-\d{4}|@.+)?")
@@ -49,13 +49,22 @@ _ABOUT_QUESTION = re.compile(
     r"|content.(policy|management|filter)|moderation|flagged|safety",
     re.IGNORECASE,
 )
-# Messages, with whatever status, after which no other try can succeed.
+# Messages, of any status, after which no other try can succeed.
 _CANNOT = re.compile(
     r"(not|n't) (be )?(currently )?(support|implement)|unsupported|mmproj|required for image|must alternate"
     r"|support image|(load|decode|identify|process|open) (the )?(image|audio|picture)",
     re.IGNORECASE,
 )
 _NO_IMAGES = re.compile(r"support.{0,20}(image|vision|multi-?modal)", re.IGNORECASE)
+# Messages of a model that takes no images at all: vLLM, llama.cpp, Ollama, OpenAI, OpenRouter and others. One
+# about a single image, such as an unsupported format, must not match.
+_TAKES_NO_IMAGES = re.compile(
+    r"not a multi-?modal model|(image|vision)s?( input)?s? (is|are) not supported"
+    r"|(not|n't) support (image|vision|multi-?modal)s?( inputs?| content)?($|[^\w ]| (by|for)\b| \()"
+    r"|required for image input|endpoints? found that support image|image_url is only supported by"
+    r"|(unsupported content part type|unknown variant)\W{1,4}image_url",
+    re.IGNORECASE,
+)
 _PASSING = re.compile(
     r"memory|overload|capacity|\bbusy|time[sd]?[ -]?out|temporar|\bagain\b|retry|rate.limit|loading",
     re.IGNORECASE,
@@ -74,7 +83,7 @@ FOR_LETTERS = ", so no letters; ask for texts, or start it with them"
 class BadAnswer(Exception):
     """No answer to what was asked, though another try may bring one.
 
-    wait: seconds that the server asked for. replied: it said something to this very request.
+    wait: seconds that the server asked for. replied: whether it replied to this very request.
     """
 
     def __init__(self, problem: str = "", wait: float = 0.0, replied: bool = True) -> None:
@@ -121,7 +130,7 @@ class _Logprobs(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _refused(cls, value: Any) -> Any:
-        """Tokens of a refusal, where the answer is one."""
+        """Takes the tokens of a refusal if the answer is one."""
         if isinstance(value, dict) and not value.get("content") and value.get("refusal"):
             return value | {"content": value["refusal"]}
         return value
@@ -169,7 +178,7 @@ class _Message(BaseModel):
 
     @property
     def thought(self) -> str | None:
-        """What the server took for a thought: vLLM, SGLang and llama.cpp, or Ollama and OpenRouter."""
+        """The text that the server calls a thought: vLLM, SGLang and llama.cpp, or Ollama and OpenRouter."""
         return self.reasoning_content or self.reasoning or None
 
 
@@ -194,7 +203,7 @@ class _Scored(BaseModel):
 class Completion(BaseModel):
     """The parts of a chat completion that are read.
 
-    prompt_logprobs: for each token of the prompt but the first, by id: its own first, then likelier ones.
+    prompt_logprobs: for each token of the prompt except the first: by id, its own first, then likelier ones.
     """
 
     choices: list[_Choice] = Field(min_length=1)
@@ -208,7 +217,7 @@ _HALF = re.compile(r"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[dD][89a-fA-F]..
 
 
 def sound(body: str) -> str:
-    """JSON without escapes of half a character, which no text can hold; some servers cut tokens so."""
+    """JSON without escapes of half a character, which no text can hold; some servers cut tokens like that."""
     return _HALF.sub(lambda escape: "\\ufffd" if len(escape[0]) == 6 else escape[0], body)
 
 
@@ -234,7 +243,7 @@ _ENDED = ("stop", "eos_token", "stop_sequence", "eos")  # as TGI names them, and
 
 
 def _positions(answer: Completion) -> list[_Position] | None:
-    """The tokens of the answer, None where the server gives no log-probabilities."""
+    """The tokens of the answer, None if the server gives no log-probabilities."""
     choice = answer.choices[0]
     given = choice.logprobs.content if choice.logprobs else None
     if given is None or (not given and choice.message.content):
@@ -303,7 +312,7 @@ def text(answer: Completion, reasoning: Reasoning | None = None, begun: str = ""
     content = _without(begun, content, [one.token for one in positions or ()])
     before, unfinished = thought, thought is not None and not content and choice.finish_reason == "length"
     if reasoning:
-        # by the first tag of `closes` alone: a model may write a line break after it
+        # only by the first tag of `closes`: a model may write a line break after it
         inside, closed, after = content.partition(reasoning.ends)
         parts = Parts(reasoning.bare(inside), after) if closed else apart(content)
         if parts.thought is not None:
@@ -345,7 +354,7 @@ def _without(begun: str, content: str, tokens: Sequence[str]) -> str:
 
 
 def _bare(content: str, reasoning: Reasoning) -> tuple[str, str]:
-    """An answer without what `closes` has after its first tag, and the closing tags that were at its end."""
+    """The answer without the text of `closes` after its first tag, and the closing tags from its end."""
     begins, tail = reasoning.closes.strip().removeprefix(reasoning.ends).strip(), ""
     content = content.strip().removeprefix(begins).strip()
     for tag in _TAG.findall(begins):
@@ -357,7 +366,7 @@ def _bare(content: str, reasoning: Reasoning) -> tuple[str, str]:
 
 
 def _start(tokens: Sequence[str], content: str) -> int | None:
-    """Index of the first of the last tokens that spell a content, None where none do."""
+    """Index of the first of the last tokens that spell a content, None if none do."""
     spelled = ""
     for index in range(len(tokens) - 1, -1, -1):
         spelled = tokens[index] + spelled
@@ -369,7 +378,7 @@ def _start(tokens: Sequence[str], content: str) -> int | None:
 
 
 def prompt_tokens(answer: Completion) -> list[tuple[str, float]] | None:
-    """The prompt's tokens but the first, by id, with their log-probabilities; None where none are told."""
+    """The prompt's tokens but the first, by id, with their log-probabilities; None if none are given."""
     if answer.prompt_logprobs is None:
         return None
     tokens = [next(iter(one.items()), None) for one in answer.prompt_logprobs[1:] if one is not None]
@@ -418,6 +427,11 @@ def other_model(answered: str | None, pinned: str) -> bool:
 def is_about_question(problem: str) -> bool:
     """Whether a server says that the question is at fault, so that no other server setting helps."""
     return _ABOUT_QUESTION.search(problem) is not None
+
+
+def takes_no_images(problem: str) -> bool:
+    """Whether a server says that its model takes no images, whichever they are."""
+    return _TAKES_NO_IMAGES.search(problem) is not None
 
 
 def cannot_succeed(status: int, problem: str) -> bool:

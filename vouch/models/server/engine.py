@@ -1,6 +1,6 @@
 """An OpenAI-compatible server as an engine: vLLM, llama.cpp, hosted models (docs/add-a-model.md).
 
-letters     one request of one token; completions.py says what the value of a letter is
+letters     one request of one token; completions.py defines the value of a letter
 text        one request for the greedy text and for each sample
 likelihood  one request for the prompt and for each option, of servers that score given texts (vLLM)
 
@@ -9,8 +9,6 @@ server up.
 """
 
 import asyncio
-import base64
-import io
 import math
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
@@ -18,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from vouch.models.chat import chat
 from vouch.models.config import ExtractConfig
@@ -38,35 +36,22 @@ from vouch.models.lock_entry import OPENAI
 from vouch.models.server import completions
 from vouch.models.server.client import Client, GivenUp, RequestTally, ServerSettings, TurnedDown, connection
 from vouch.models.server.completions import NO_LOGPROBS, is_about_question
+from vouch.models.server.images import data_url
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import Pin, Reasoning
-from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
-
+from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
 Message = dict[str, Any]
 
 _SEED_BITS = 53  # JSON numbers are exact up to here in every language
-_QUICK = 1  # of zlib: 4 x faster than Pillow's default, and a sixth more bytes
 _CONTINUED = {"continue_final_message": True, "add_generation_prompt": False}
-
-
-def data_url(image: "Image") -> str:
-    """An image as a PNG in base64: its pixels and nothing else, the same bytes every time."""
-    bare = image.copy()
-    bare.info = {}  # Pillow would write colour profiles and resolutions of the source file
-    sink = io.BytesIO()
-    bare.save(sink, "PNG", compress_level=_QUICK)
-    return "data:image/png;base64," + base64.b64encode(sink.getvalue()).decode("ascii")
 
 
 def messages(question: Question, urls: MutableMapping[int, str]) -> list[Message]:
     """The messages of vouch/models/chat/chat.py with the images in them, and how the answer begins.
 
     urls: data URLs by id() of their image, filled here; prompts of a pack share images. Raises
-    ValueError where the placeholders do not name each image once.
+    ValueError if the placeholders do not name each image once.
     """
     asked, order = chat.messages(question)
     for image in question.images:
@@ -80,7 +65,7 @@ def messages(question: Question, urls: MutableMapping[int, str]) -> list[Message
 
 
 def _content(parts: Sequence[Message], shown: Iterator[str]) -> str | list[Message]:
-    """Parts, or the bare text where there is no image: not every server takes parts of text alone."""
+    """Parts, or the bare text if there is no image: not every server takes parts that are only text."""
     if all(part["type"] == "text" for part in parts):
         return "".join(part["text"] for part in parts)
     return [
@@ -91,7 +76,7 @@ def _content(parts: Sequence[Message], shown: Iterator[str]) -> str | list[Messa
 
 @dataclass(frozen=True)
 class Job:
-    """What is asked in one go: letters, likelihoods of options, or the text of one decoding."""
+    """One request or set of requests: for letters, likelihoods of options, or the text of one decoding."""
 
     output: str
     question: Question
@@ -134,7 +119,7 @@ def each_done(
     jobs: Iterator[J],
     do: Callable[[Client, J], Awaitable[T]],
 ) -> Iterator[T]:
-    """What `do` makes of each job, as they come; no job is drawn before its request may be under way.
+    """The results of `do` for the jobs, as they come; no job is drawn before its request may be under way.
 
     Raises what `do` raises, after the other results that came with it. Cancels running requests when the
     caller stops early.
@@ -176,7 +161,7 @@ class Refusals(Generic[T]):
         self.held: list[T] = []
 
     def passed_on(self, answer: T, refusal: Refusal | None) -> Iterator[T]:
-        """The answers that are certain by now. refusal: why this is none, else None. Raises UserError."""
+        """The answers that are certain by now. refusal: why it is none, else None. Raises UserError."""
         if self._tally.answering:
             yield from self.held
             self.held.clear()
@@ -201,14 +186,14 @@ class Refusals(Generic[T]):
 
 Given = LetterAnswer | LikelihoodAnswer | TextAnswer | Refusal
 
-SILENT = 3  # letters without log-probabilities after which, where none ever came, no others are asked
+SILENT = 3  # letters without log-probabilities after which, if none ever came, no others are asked
 TOP_LOGPROBS = 20  # the most that hosted servers give, and vLLM unless it is told otherwise
 NO_SCORES = Refusal("the server does not score given texts; ask vLLM or another engine for likelihood")
 THINKS = Refusal("letters of a model that thinks cannot be read from a server; ask it for texts")
 
 
 def load(pin: Pin, config: ExtractConfig) -> Engine:
-    """The pinned server. Raises UserError where the pin or the environment does not say how to ask it."""
+    """The pinned server. Raises UserError if the pin or the environment does not say how to ask it."""
     return ServerEngine(*connection(pin, os.environ), pin.reasoning, pin.template_kwargs)
 
 
@@ -234,8 +219,11 @@ class ServerEngine:
         self.notes: dict[str, Any] = {}
         self._tally = RequestTally()
         self._refusals = Refusals[Answered](url, self._tally)
-        self._top: int | None = TOP_LOGPROBS  # None where the server rejects requests for any
+        self._top: int | None = TOP_LOGPROBS  # None if the server rejects requests for any
         self._taken: int | None = None  # the number with which it has answered letters
+        self._shown = False  # whether a question with images was answered
+        # Questions to which it said that it takes no images: they wait until the end as well.
+        self._sightless: dict[str, list[Answered]] = {output: [] for output in OUTPUTS}
         self._unwilling: list[Refusal] = []  # its messages when it rejected them
         self._scored: bool | None = False if url == OPENAI else None  # None until it is known
         # Answers without log-probabilities, while none had any: they wait until the end.
@@ -251,6 +239,9 @@ class ServerEngine:
                     yield from self._each(job for job, _ in waiting)
                 else:
                     yield from chain.from_iterable(self._passed_on(_mine(*one)) for one in waiting)
+            self._check_sight(SILENT)
+            for sightless in self._sightless.values():
+                yield from chain.from_iterable(map(self._passed_on, sightless))
             for one in self._refusals.held:
                 assert isinstance(one.answer, Refusal)
                 yield replace(one, answer=replace(one.answer, transient=True, unproven=True))
@@ -270,6 +261,17 @@ class ServerEngine:
         refusal = answered.answer if isinstance(answered.answer, Refusal) else None
         return self._refusals.passed_on(answered, refusal)
 
+    def _check_sight(self, most: int) -> None:
+        """Raises UserError if so many questions were refused for their images, and none was answered."""
+        for sightless in self._sightless.values():
+            if not self._shown and len({one.question for one in sightless}) >= most:
+                refused = sightless[0].answer
+                assert isinstance(refused, Refusal)
+                raise UserError(
+                    f"{self._url}: {self._name} takes no images: {refused.problem}; write `sees: false` into "
+                    "its entry of models.lock and run it again, to ask it the questions without them"
+                )
+
     def _gives(self, output: str) -> bool:
         return self._tally.gives_logprobs if output == LETTERS else bool(self._scored)
 
@@ -283,18 +285,25 @@ class ServerEngine:
         return waiting[0][1] if len(waiting) >= SILENT and not self._gives(output) else None
 
     async def _do(self, client: Client, job: Job | Answered) -> Answered | None:
-        """Asks, unless no request can be made of it; None where the answer waits until the end.
+        """Asks, unless no request can be made of it; None if the answer waits until the end.
 
-        Raises UserError for what would fail every question.
+        Raises UserError for a problem that would fail every question.
         """
         if isinstance(job, Answered):
             return job
         try:
-            return _mine(job, *await self._ask(client, job))
+            answered = _mine(job, *await self._ask(client, job))
+            self._shown |= bool(job.question.images) and not isinstance(answered.answer, Refusal)
+            return answered
         except GivenUp as error:
             return _mine(job, Refusal(f"{FAILS} ({error})") if error.alone else Refusal(str(error), True))
         except TurnedDown as error:
-            return _mine(job, Refusal(f"{TURNED_DOWN} ({error})"))
+            refused = _mine(job, Refusal(f"{TURNED_DOWN} ({error})"))
+            if not (job.question.images and completions.takes_no_images(str(error))):
+                return refused
+            self._sightless[job.output].append(refused)
+            self._check_sight(ENOUGH)
+            return None
         except completions.NoLogprobs as error:
             if error.answer is not None:
                 return _mine(job, error.answer)
@@ -305,10 +314,8 @@ class ServerEngine:
 
     async def _ask(self, client: Client, job: Job) -> tuple[Given, list[str]]:
         """The answer with its flags, for letters with as many log-probabilities as the server gives."""
-        if self._reasoning and job.decoding is None:
-            return THINKS, []
-        if (silent := self._silent(job.output)) is not None:
-            return silent, []
+        if (refusal := self.unasked(job)) is not None:
+            return refusal, []
         if job.output == LIKELIHOOD:
             return await self._likelihood(client, job), []
         top = self._top
@@ -356,6 +363,16 @@ class ServerEngine:
             tokens.append(len(whole) - len(known))
         return LikelihoodAnswer(nll, tokens)
 
+    def unasked(self, job: Job) -> Refusal | None:
+        """Why a job makes no request, None if it makes some."""
+        return THINKS if self._reasoning and job.decoding is None else self._silent(job.output)
+
+    def requests(self, job: Job) -> list[dict[str, Any]]:
+        """The requests that a job makes, as long as the server has not turned any down."""
+        if job.output == LIKELIHOOD:
+            return [self._scoring(job, option) for option in (None, *job.question.options)]
+        return [self.request(job, self._top)]
+
     def request(self, job: Job, top_logprobs: int | None) -> dict[str, Any]:
         """Arguments of the openai client. top_logprobs: None asks for no log-probabilities."""
         request: dict[str, Any] = {"model": self._name, "messages": job.messages}
@@ -373,7 +390,7 @@ class ServerEngine:
         return self._with_extra(request, _CONTINUED if job.question.response is not None else {})
 
     def _scoring(self, job: Job, option: str | None) -> dict[str, Any]:
-        """A request that scores the prompt, with an option after it where one is given."""
+        """A request that scores the prompt, with an option after it if one is given."""
         messages, response = job.messages, job.question.response
         if option is not None:
             answer = option if response is None else f"{response} {option}"

@@ -1,11 +1,11 @@
-"""Asking a pinned model for texts: rewrites, verdicts of a judge, wrong answers.
+"""Asks a pinned model for texts: rewrites, verdicts of a judge, wrong answers.
 
 An engine is a file NAME.py of this folder that defines
 
 REVISION: int
     raised by hand when the same prompt may get another reply
 def load(pin: Pin, settings: Settings) -> Engine
-    ready to ask; heavy imports belong in here
+    an engine that is ready to ask; heavy imports belong in here
 
 `CachedModel` keeps replies in the work cache of `extract`, so nothing is asked twice: not after a killed run,
 nor after another decision, check or variation. The key of a reply covers the model's pin, the engine's
@@ -45,16 +45,22 @@ class Settings(Protocol):
 
 
 class Proposal(Protocol):
-    """Something to ask. It is hashable, and `str` names it in messages. prompt: the whole text that the model
-    gets. start_is_enough: whether a reply that max_tokens cuts short can be used."""
+    """Something to ask. It is hashable, and `str` names it in messages.
+
+    prompt: the text that the model replies to. system, turns: the system message and the (question, answer)
+    pairs before it, if any. start_is_enough: whether a reply that max_tokens cuts short can be used."""
 
     @property
     def prompt(self) -> str: ...
     @property
+    def system(self) -> str | None: ...
+    @property
+    def turns(self) -> Sequence[tuple[str, str]]: ...
+    @property
     def start_is_enough(self) -> bool: ...
 
     def read(self, reply: str) -> str:
-        """What is kept of a reply."""
+        """The part of a reply that is kept."""
         ...
 
 
@@ -68,6 +74,8 @@ class PlainText:
 
     prompt: str
     start_is_enough: bool = False
+    system: str | None = None
+    turns: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
         return ascii(self.prompt[:80])
@@ -79,7 +87,7 @@ class PlainText:
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply, or None and the reason. transient: another run may get one."""
+    """A reply, or None and the reason. transient: whether another run may get a reply."""
 
     text: str | None
     reason: str = ""
@@ -93,7 +101,7 @@ class Writer(Protocol[T]):
     def notes(self) -> Mapping[str, Any]: ...
 
     def ask(self, asked: Sequence[T]) -> Iterator[tuple[T, Reply]]:
-        """A reply to each, in any order. Raises UserError for what would make all of them fail."""
+        """A reply to each prompt, in any order. Raises UserError if all of them would fail."""
         ...
 
 
@@ -114,11 +122,11 @@ def engine_file(name: str) -> EngineFile:
 
 
 def too_long(settings: Settings) -> Reply:
-    """The result for a reply whose end is missing."""
+    """The `Reply` in place of a text whose end is missing."""
     return Reply(None, f"the answer is longer than {settings.where}.max_tokens")
 
 
-LISTED = 20  # at most so many questions without a reply are named one by one
+LISTED = 20  # at most this many questions without a reply are listed one by one
 _FIELDS = pa.schema([("text", pa.string()), ("reason", pa.string())])
 
 
@@ -190,6 +198,8 @@ class CachedModel(Generic[A]):
             "max_tokens": self._settings.max_tokens,
             "prompt": one.prompt,
         }
+        if one.system or one.turns:
+            covered |= {"system": one.system, "turns": one.turns}
         return hashlib.sha256(canonical_json(covered).encode()).digest()
 
 

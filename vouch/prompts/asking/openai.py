@@ -1,6 +1,6 @@
 """Any server that speaks OpenAI's chat completions, asked as `extract` asks one. See docs/add-a-model.md.
 
-One request for each prompt, temperature 0. The key comes from the environment alone.
+One request for each prompt, temperature 0. The key comes only from the environment.
 """
 
 import os
@@ -20,7 +20,7 @@ _Done = tuple[Proposal, Reply]
 
 
 def load(pin: Pin, settings: Settings) -> Writer[Proposal]:
-    """The pinned server. Raises UserError where the pin or the environment does not say how to ask it."""
+    """The pinned server. Raises UserError if the pin or the environment does not say how to ask it."""
     return ServerWriter(*connection(pin, os.environ), settings)
 
 
@@ -34,7 +34,7 @@ class ServerWriter:
 
     @property
     def notes(self) -> dict[str, Any]:
-        """What was sent and came back."""
+        """Counts of what was sent and received, for the run record."""
         return {
             "requests": self._tally.requests,
             "input_tokens": self._tally.input_tokens,
@@ -43,7 +43,7 @@ class ServerWriter:
         }
 
     def ask(self, asked: Sequence[Proposal]) -> Iterator[_Done]:
-        """Replies as they come. Raises UserError where the server itself is at fault."""
+        """Replies as they come. Raises UserError if the server itself is at fault."""
         for one, reply in each_done(self._url, self._connection, self._tally, iter(asked), self._one):
             refusal = Refusal(reply.reason, reply.transient) if reply.text is None else None
             yield from self._refusals.passed_on((one, reply), refusal)
@@ -52,7 +52,7 @@ class ServerWriter:
     async def _one(self, client: Client, one: Proposal) -> _Done:
         request = {
             "model": self._name,
-            "messages": [{"role": "user", "content": one.prompt}],
+            "messages": _messages(one),
             "max_tokens": self._settings.max_tokens,
             "temperature": 0,
         }
@@ -62,6 +62,12 @@ class ServerWriter:
             return one, Reply(None, str(error), transient=True)
         except TurnedDown as error:
             return one, Reply(None, f"{TURNED_DOWN} ({error})")
+
+
+def _messages(one: Proposal) -> list[dict[str, str]]:
+    system = [("system", one.system)] if one.system else []
+    turns = [part for question, answer in one.turns for part in (("user", question), ("assistant", answer))]
+    return [{"role": role, "content": text} for role, text in [*system, *turns, ("user", one.prompt)]]
 
 
 def _read(completion: Completion, one: Proposal, settings: Settings) -> Reply:

@@ -1,21 +1,12 @@
 """Takes questions apart, as far as the rule rewriter (engines/rules.py) needs it.
 
-`parse` gives the parts of a question, and raises Cannot where it cannot. `clause` gives the question as a
-clause that other words can carry: `what colour the circle is`. English puts the verb of a question before its
-subject, and that of a clause after it; no table of words can say in general where the subject ends. So these
-functions know the forms in which it is plain, and refuse the rest.
-
-`is_english` decides by stop words whether a question is in English: it needs a common English word, more of
-them than of other languages' common words, and mostly Latin letters. A text without any such word (`Describe
-la imagen`, also `Name shapes`) is not taken for English: a question without a rewrite is left out, a wrong
-one would be asked. Its error, measured on real sets (tests/prompts/rewrites/test_rules.py): of 1,101
-Spanish and Portuguese sentences none passes, nor does any of 586 options of four words or more; of 2,120
-English sentences that the rules rewrite none is refused. The list was made with these sentences in view
-(`find` and `fewer` for `Find x.` and `Fewer stars?`), so expect some short English questions to be refused
-elsewhere. Other languages in Latin letters were not measured."""
+`parse` gives the parts of a question, or raises Cannot. `clause` gives the question as a
+clause that follows other words: `what colour the circle is`. English puts the verb of a question before its
+subject, and that of a clause after it; no table of words can say in general where the subject ends. These
+functions know the forms in which this is clear, and refuse the rest.
+"""
 
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,20 +15,11 @@ from typing import Any
 
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.rewrites.checks import NEGATION
+from vouch.prompts.rewrites.content import LEAD, YES_NO
 
 IN_PICTURE = r" in the (?:picture|image|photo)"
 _END = re.compile(r"\s*([.?!？。！]*)$")
 _INNER = re.compile(r"[.?!:;](\s|$)|[？。！]")
-_LEAD = re.compile(
-    r"^(?:and |(?:based on|according to|judging from) [^,]+, |"
-    r"(?:in|from|on) (?:the|this|that|these) (?:given |above |following )?"
-    r"(?:picture|image|photo|figure|diagram|chart|map)s?(?: below| above| shown)?, )",
-    re.IGNORECASE,
-)
-_YES_NO = re.compile(
-    r"^(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must)\b",
-    re.IGNORECASE,
-)
 _IMPERATIVE = re.compile(
     r"^(?:please |carefully |look at [\w ]+ and |look and )*"
     r"(?:select|name|choose|pick|identify|determine|state|count|tell|describe|find|look|list|point|give|say|"
@@ -75,7 +57,7 @@ class Sentence:
     def yes_no(self) -> bool:
         """Whether it asks for yes or no."""
         indirect = re.search(r"\b(?:if|whether)\b", self.body) is not None
-        return indirect or (self.asks and _YES_NO.match(self.body) is not None)
+        return indirect or (self.asks and YES_NO.match(self.body) is not None)
 
     @property
     def lower(self) -> str:
@@ -90,7 +72,7 @@ def parse(text: str) -> Sentence:
     body = text[: end.start()] if end else text
     if _INNER.search(body):
         raise Cannot("holds several sentences")
-    lead = _LEAD.match(body)
+    lead = LEAD.match(body)
     head = lead[0] if lead else ""
     body = body[len(head) :]
     if not body:
@@ -103,7 +85,7 @@ def parse(text: str) -> Sentence:
 
 
 def shaped(shapes: Sequence[tuple[str, str]], text: str) -> str | None:
-    """The first shape whose pattern matches the text, {1}, {2} filled from its groups; None if none does."""
+    """The shape of the first pattern that matches, with {1} and {2} replaced by its groups; or None."""
     for pattern, shape in shapes:
         if match := re.fullmatch(pattern, text):
             return shape.format("", *match.groups(""))
@@ -133,7 +115,7 @@ _COMPARES = re.compile(
 
 
 def compared(body: str, index: int) -> bool:
-    """Whether the comparative that begins there is what the question asks about, and not an aside."""
+    """Whether the question asks about the comparative at an index and does not just mention it."""
     return _COMPARES.search(body[:index]) is not None
 
 
@@ -146,18 +128,18 @@ _SUPERLATIVE = re.compile(r"^the (?:most|least|same|only|first|last|best|worst|m
 
 
 def opens_subject(rest: str) -> bool:
-    """Whether what follows a verb begins with its subject."""
+    """Whether the words after a verb begin with its subject."""
     first = rest.split(" ")[0].lower()
     return first in _WORDS["pronouns"] or (first in _WORDS["determiners"] and not _SUPERLATIVE.match(rest))
 
 
 def inverted(asked: str, rest: str) -> bool:
-    """Whether the subject follows `is`. `Which one is the tallest tree` has it in front."""
+    """Whether the subject follows `is`. In `Which one is the tallest tree` it comes before."""
     return opens_subject(rest) and not re.match(r"^which(?: one| of .+)?$", asked)
 
 
 def check_no_subject(asked: str, rest: str) -> None:
-    """Raises Cannot where what follows a verb may be its subject: a name, a bare noun."""
+    """Raises Cannot if the words after a verb may be its subject, as a name or a bare noun may."""
     first = rest.split(" ")[0]
     if first[:1].isupper() or first[:1].isdigit():
         raise Cannot("may have a name as its subject")
@@ -166,7 +148,7 @@ def check_no_subject(asked: str, rest: str) -> None:
 
 
 def check_active(verb: str, rest: str) -> None:
-    """Raises Cannot where the subject may follow an auxiliary verb."""
+    """Raises Cannot if the subject may follow an auxiliary verb."""
     if verb == "have" or re.fullmatch(MODAL, verb):
         if opens_subject(rest) or participle(rest.split(" ")[0]):
             raise Cannot("has a subject whose end is not plain")
@@ -174,9 +156,9 @@ def check_active(verb: str, rest: str) -> None:
 
 
 def subject_and_rest(rest: str) -> tuple[str, str]:
-    """What follows `is`, split into the subject and the predicate, which may be empty.
+    """The words after `is`, split into the subject and the predicate, which may be empty.
 
-    Raises Cannot where the end of the subject is not plain.
+    Raises Cannot if it is not clear where the subject ends.
     """
     words = rest.split(" ")
     if words[0].lower() in _WORDS["pronouns"]:
@@ -311,7 +293,7 @@ def _be(body: str) -> str | None:
 
 
 def _subject(body: str) -> str | None:
-    """Where `which` is itself the subject, the word order stays."""
+    """The question unchanged, if its question word is the subject: then the word order stays. Else None."""
     verbs = "|".join([*THIRD.values(), *THIRD, MODAL, "does not", "do not", "did not"])
     match = re.match(rf"^((?:what|which|whose|who)(?: [\w’'-]+){{0,4}}?) ({verbs}) (.+)$", body)
     if not match:
@@ -321,25 +303,8 @@ def _subject(body: str) -> str | None:
 
 
 def _statement(body: str) -> str | None:
-    """A statement that is a question only by its question mark."""
+    """`if` and the question, for a statement with a question mark; else None."""
     inner = re.search(r"\b(?:what|which|who|whose|where|how)\b", body)
     if not inner and re.match(rf"^(?:the|this|there) .*?\b(?:{BE}|has|have)\b .+", body):
         return f"if {body}"
     return None
-
-
-_LISTS = load(Path(__file__).parent / "stop_words.yaml")
-_ENGLISH, _OTHERS = frozenset(_LISTS["english"]), frozenset(_LISTS["others"])
-_WORD = re.compile(r"[^\W\d_]+")
-_SPANISH = re.compile("[¿¡]")
-
-
-def is_english(text: str) -> bool:
-    """Whether a text reads as English."""
-    words = [word.lower() for word in _WORD.findall(text)]
-    letters = "".join(words)
-    latin = sum(char.isascii() or unicodedata.name(char, "").startswith("LATIN") for char in letters)
-    if _SPANISH.search(text) or 2 * latin < len(letters):
-        return False
-    english = sum(word in _ENGLISH for word in words)
-    return english > sum(word in _OTHERS for word in words)

@@ -1,6 +1,6 @@
 """Rows of the rewrites table: the rewriter's tasks, the results of the checks, people's decisions.
 
-A `Task` is a question and a kind of rewrite. What a model gets for it is in instructions/KIND.yaml: the words
+A `RewriteTask` is a question and a kind of rewrite. instructions/KIND.yaml has the prompt for it: the words
 and examples of PARC (Schmalfuss et al. 2025, A7.2 and A7.4).
 
 People's decisions are in decisions/rewrites/DATASET.csv, under version control:
@@ -8,58 +8,29 @@ People's decisions are in decisions/rewrites/DATASET.csv, under version control:
 question  the question as the dataset has it (for kinds other than `clean`: as cleaning left it)
 kind      one of KINDS
 decision  accept: take the rewriter's words, whatever the checks say. reject: make no prompt.
-          use: take the words in `text`. drop (only of `clean`): make no prompt at all of this question
-text      the words; with `accept` the accepted ones, so that another rewriter changes nothing
+          use: take the words in `text`. drop (only for `clean`): make no prompt at all of this question
+text      the words; with `accept` those that were accepted, so that another rewriter changes nothing
 by, why   who decided, and the reason; optional
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from vouch.pipeline.errors import UserError, did_you_mean
-from vouch.pipeline.yaml12 import load
 from vouch.prompts.asking import Reply
 from vouch.prompts.rewrites.checks import failures
+from vouch.prompts.rewrites.content import instruction
 from vouch.tables.asked import ACCEPTED, BY_HAND, CLEAN, KINDS, NEGATIONS, REJECTED
 from vouch.tables.decisions import OPTIONAL, csv_text, decided_rows
 from vouch.tables.table import per_dataset
 from vouch.tables.thoughts import apart
 
-PROMPTS = Path(__file__).parent / "instructions"
-
-
-class WorkedExample(BaseModel):
-    """A worked example."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    q: str
-    a: str
-
-
-class Instruction(BaseModel):
-    """A file of instructions/."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    head: str
-    examples: tuple[WorkedExample, ...]
-
-
-@cache
-def instruction(kind: str) -> Instruction:
-    """The instruction for a kind of rewrite."""
-    return Instruction.model_validate(load(PROMPTS / f"{kind}.yaml"))
-
 
 @dataclass(frozen=True)
 class RewriteTask:
-    """A question to rewrite, and how a model is asked to. kind: one of vouch.tables.asked.KINDS."""
+    """A question to rewrite, and how a model is asked to do it. kind: one of vouch.tables.asked.KINDS."""
 
     question: str
     kind: str
@@ -67,6 +38,16 @@ class RewriteTask:
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.question[:80]!a}"
+
+    @property
+    def system(self) -> str | None:
+        """None: the instruction is part of `prompt`."""
+        return None
+
+    @property
+    def turns(self) -> tuple[tuple[str, str], ...]:
+        """None: the examples are part of `prompt`."""
+        return ()
 
     @property
     def prompt(self) -> str:
@@ -87,6 +68,26 @@ class RewriteTask:
             if quoted and not {first, last} & set(inner):
                 return inner.strip()
         return rewrite
+
+
+@dataclass(frozen=True)
+class TaskInTurns(RewriteTask):
+    """The same task as a conversation: the instruction as system message, the examples as earlier turns."""
+
+    @property
+    def system(self) -> str:
+        """The instruction."""
+        return instruction(self.kind).head.strip()
+
+    @property
+    def turns(self) -> tuple[tuple[str, str], ...]:
+        """The examples, as (question, answer)."""
+        return tuple((example.q, example.a) for example in instruction(self.kind).examples)
+
+    @property
+    def prompt(self) -> str:
+        """The question alone."""
+        return self.question
 
 
 _QUOTES = (('"', '"'), ("“", "”"), ("'", "'"), ("‘", "’"))
@@ -118,7 +119,7 @@ def _about(row: Mapping[str, str]) -> tuple[RewriteTask, str]:
 
 
 def read_decisions(path: Path, further: Sequence[str] = ()) -> list[RewriteDecision]:
-    """The decisions in a file, rows without one left out. Raises UserError with file and line.
+    """The decisions in a file; rows without a decision are ignored. Raises UserError with file and line.
 
     further: names of columns that are allowed but not read.
     """
@@ -140,7 +141,7 @@ def read_decisions(path: Path, further: Sequence[str] = ()) -> list[RewriteDecis
 def check_known(
     decisions: Iterable[RewriteDecision], questions: Mapping[str, object], kinds: Sequence[str]
 ) -> None:
-    """Raises UserError where a decision of these kinds is about a question that nobody asks."""
+    """Raises UserError if a decision of these kinds is about a question that nobody asks."""
     for one in decisions:
         if one.task.kind in kinds and one.task.question not in questions:
             raise UserError(
@@ -180,9 +181,9 @@ def clean_rows(
 
 
 def cleaned(questions: Mapping[str, bool], rows: Iterable[Row]) -> dict[str, bool]:
-    """The questions as people's cleaning leaves them: some reworded, some dropped.
+    """The questions after people have cleaned them: some are reworded, some dropped.
 
-    questions: whether an item with options asks it.
+    questions: question -> whether an item with options asks it.
     """
     changed = {row["original"]: row["rewrite"] for row in rows if row["status"] == BY_HAND}
     left: dict[str, bool] = {}

@@ -10,7 +10,7 @@ levels, and `vouch schema` writes its row in docs/variations.md.
 The function gets a prompt before it is rendered and returns it changed (`draft._replace`): other words are an
 `item` with other texts, another instruction is another `template`, another order of the options is another
 `order`, a disturbed image has another step in `images`. So variations can be done one after the other, and
-`ls_n+vs_s` needs no function of its own. It changes only what its declaration names and leaves the rendering
+`ls_n+vs_s` needs no function of its own. It changes only the declared parts and leaves the rendering
 to vouch/prompts/build.py.
 
 It never touches `item.answers` or `item.options`; `effect` says which options are correct afterwards: KEPT
@@ -48,12 +48,12 @@ def _undeclared(draft: Draft) -> None:
 class Declaration:
     """A variation, and the decorator of the function that makes it. Raises UserError for a wrong argument.
 
-    label: what it does, in the report; empty where the name says it. changes: names of PARTS; two variations
-    of a combination may share none. does: the label in docs/variations.md, where that needs more words.
+    label: what it does, in the report; empty if the name says it. changes: names of PARTS; two variations
+    of a combination may share none. does: the label in docs/variations.md, if more words are needed there.
     skips: the items that it does not apply to. effect: one of EFFECTS. family: of PARC (Schmalfuss et al.
-    2025), empty outside of it. levels: the highest one, 0 without; `NAME_5` in params.yaml is level 5, `NAME`
+    2025), else empty. levels: the highest, 0 if it has none; `NAME_5` in params.yaml is level 5, `NAME`
     the default level. counts_prompts: its levels are numbers of prompts, not strengths. control: it takes
-    away or hides what an answer depends on, which no user would do. operation: the one that it applies to
+    away or hides what an answer depends on, which no user would do. operation: the one that is applied to
     every image, if it does nothing else (vouch/images/operations.py)."""
 
     name: str
@@ -91,7 +91,7 @@ class Declaration:
             )
 
     def __call__(self, vary: Vary) -> Vary:
-        """Declares the function. Raises UserError where the name is taken."""
+        """Declares the function. Raises UserError if the name is taken."""
         if self.name in _DECLARED:
             raise UserError(
                 f"variation {self.name}: is declared twice in vouch/prompts/variations; rename one"
@@ -101,7 +101,7 @@ class Declaration:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What it changes."""
+        """The parts that it changes."""
         return (self.changes,) if isinstance(self.changes, str) else self.changes
 
     @property
@@ -115,12 +115,12 @@ variation = Declaration
 
 
 def declared() -> Mapping[str, Declaration]:
-    """All variations by name: files in alphabetical order, those of a file in its own."""
+    """All variations by name: file by file in alphabetical order, those of a file in their order there."""
     return _DECLARED
 
 
 def read_files() -> None:
-    """Imports every file of this folder. Raises UserError where one declares a variation wrongly."""
+    """Imports every file of this folder. Raises UserError if one declares a variation wrongly."""
     for file in pkgutil.iter_modules(__path__):
         module = importlib.import_module(f"{__name__}.{file.name}")
         if hasattr(module, "CHANGES"):
@@ -131,7 +131,7 @@ def read_files() -> None:
 
 
 def at_level(name: str) -> tuple[Declaration, int | None] | None:
-    """The variation that `vr_b` or `vr_b_5` names, and the level where there is one; None where none has that
+    """The variation that `vr_b` or `vr_b_5` names, and its level if it has one; None if none has that
     name. The level is not checked."""
     known = declared()
     match = None if name in known else _LEVEL.fullmatch(name)

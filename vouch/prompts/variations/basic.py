@@ -37,7 +37,7 @@ def _reversed(draft: Draft) -> Draft | None:
 
 
 def disturbed(operation: str, draft: Draft, level: int = 0) -> Draft | None:
-    """Every image put through an operation, each by itself; None without an image."""
+    """The draft with an operation applied to each of its images; None if it has no image."""
     if not draft.images:
         return None
     step = Step(operation, level)
@@ -78,8 +78,8 @@ _corruption("motion", "images blurred by motion", "motion", "every image blurred
 _corruption("contrast", "images with less contrast", "contrast", "every image with less contrast, as there")
 _corruption("pixelate", "images of fewer pixels", "pixelate", "every image of fewer pixels, as there")
 _corruption("fog", "images in fog", "fog", "every image in fog, as there")
-# Takes the answer to be the same afterwards. Questions about directions in the image (`in which corner`) get
-# another one, and no item says that it is one: not for such datasets.
+# The answer is taken to stay the same. This is wrong for questions about directions in the image, and no
+# item says that it asks one (`in which corner`): do not use it for datasets with such questions.
 _every_image(
     *("vr_r", "images rotated by 90°", "rotate", "every image rotated by 90 degrees clockwise"), family="VR"
 )
@@ -97,7 +97,7 @@ _every_image(
     control=True,
 )
 def _without_images(draft: Draft) -> Draft | None:
-    """The same words without an image, which are asked nevertheless."""
+    """The same words without an image; they are asked nevertheless."""
     return draft._replace(images=()) if draft.images else None
 
 
@@ -113,9 +113,9 @@ def _without_images(draft: Draft) -> Draft | None:
     control=True,
 )
 def _without_question(draft: Draft) -> Draft | None:
-    """None without images or options: nothing would be left.
+    """None if there are no images or no options, because nothing to answer would be left.
 
-    With the images taken away as well (`image_only+text_only`) the options stand alone.
+    If the images are taken away as well (`image_only+text_only`), only the options are left.
     """
     if not draft.item.images or not draft.order:
         return None
@@ -123,7 +123,7 @@ def _without_question(draft: Draft) -> Draft | None:
 
 
 def reworded(kind: str, draft: Draft) -> Draft | None:
-    """The question as the rewrites table words it; None if that has no wording that may be asked."""
+    """The question in the words of the rewrites table; None if the table has no rewrite that may be asked."""
     text = draft.item.rewrites.get(kind)
     return None if text is None else draft._replace(item=replace(draft.item, question=text))
 

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from vouch.prompts.draft import ORDER, PARTS, TEMPLATE, TURNS, WORDS, Draft, prompt_id, start
-from vouch.prompts.template import LABELS, Template, in_words
+from vouch.prompts.template import LABELS, Template
 from vouch.prompts.variations import variation
 from vouch.tables.asked import LETTERS, ORIGINAL, OWN
+from vouch.tables.marks import in_words
 
-# Earlier turns are shown as their items have them: a conversation half in other words is nobody's.
+# Earlier turns are shown as their items have them: nobody has a conversation of which half is reworded.
 CONVERSATION = (TURNS, WORDS, ORDER, TEMPLATE)
 QUESTION = "Is this answer true or false?"
 BODY = "{question}\n{options}\nAnswer with the option's letter from the given choices directly."
@@ -27,7 +28,7 @@ _OPENING = "([{\"'"
     changes=CONVERSATION,
 )
 def _with_own_answers(draft: Draft) -> Draft | None:
-    """None also where the item is not asked, or a turn is about other images."""
+    """None also if the item is not asked, or a turn is about other images."""
     changed = conversation(draft, lambda number, _: f"{{answer {number}}}")
     if changed is None or not draft.asked:
         return None
@@ -44,14 +45,14 @@ def _with_own_answers(draft: Draft) -> Draft | None:
     changes=CONVERSATION,
 )
 def _with_correct_answers(draft: Draft) -> Draft | None:
-    """None also where a turn is about other images or has no known answer."""
+    """None also if a turn is about other images or has no known answer."""
     return conversation(draft, lambda _, turn: correct_answer(turn))
 
 
 def conversation(draft: Draft, answer: Callable[[int, Draft], str | None]) -> Draft | None:
     """The draft with its item's earlier turns; an item that opens a conversation stays as it is.
 
-    answer: to the k-th turn, k from 1, given its draft; None where it has none. Returns None where the item
+    answer: gives the answer to turn k (from 1), from k and its draft, or None. Returns None if the item
     is in no conversation, a turn is about other images or is not asked, or a turn has no answer."""
     item = draft.item
     if not item.turns and not item.goes_on:
@@ -69,15 +70,15 @@ def conversation(draft: Draft, answer: Callable[[int, Draft], str | None]) -> Dr
 
 
 def after_response(template: Template, answer: str) -> str:
-    """An answer with the words with which the template begins it."""
+    """An answer, after the words with which the template begins every answer."""
     begun = template.response or ""
     gap = "" if not begun or begun[-1].isspace() or begun[-1] in _OPENING else " "
     return f"{begun}{gap}{answer}".strip()
 
 
 def correct_answer(draft: Draft) -> str | None:
-    """The first correct answer, None without one: the option as the template shows it, its text where the
-    template shows none, or a reference.
+    """The first correct answer, None if there is none: the option as the template shows it, its text if the
+    template shows no options, or a reference.
     """
     item, template = draft.item, draft.template
     if item.kind != "choice":
@@ -94,12 +95,12 @@ def correct_answer(draft: Draft) -> str | None:
     "model asked whether its own answer is true",
     does="the model's own answer to `original` comes first, then: is it true or false? Two prompts, one for "
     "each order of the two; asked for letters ([beyond](beyond.md#semantic-entropy))",
-    skips="items without an image",
+    skips="items with neither an image nor a question",
     changes=PARTS,
     effect=OWN,
 )
 def _about_own_answer(draft: Draft) -> list[Draft] | None:
-    """A preference for a letter cancels in the mean of the two (vouch/metrics/text/scoring.py)."""
+    """A preference for a letter cancels out in the mean of the two (vouch/metrics/text/scoring.py)."""
     if not draft.asked:
         return None
     own = draft.template

@@ -1,6 +1,6 @@
 """Variations that exchange images or paint words into them.
 
-What is painted or exchanged follows from the item's id.
+The item's id decides what is painted or exchanged.
 """
 
 import re
@@ -38,12 +38,12 @@ def _wrong_option(draft: Draft) -> Draft | None:
     control=True,
 )
 def _harmless_word(draft: Draft) -> Draft | None:
-    """Painted as `typographic` would, on the same items: the two differ only by what the words say."""
+    """The same items as in `typographic`, painted in the same way: only the words differ."""
     return None if _wrong_option(draft) is None else _painted(draft, CONTROL_WORD)
 
 
 def _painted(draft: Draft, text: str) -> Draft | None:
-    """None where there is no image, or the font lacks a letter. The item's id decides how the words look."""
+    """None if there is no image or the font lacks a letter. The item's id decides how the words look."""
     if not draft.images or not text.strip() or not text.isascii() or not text.isprintable():
         return None
     look = int.from_bytes(sha256(f"look/{draft.item.id}".encode()).digest()[:4]) % 1000
@@ -63,8 +63,8 @@ def _painted(draft: Draft, text: str) -> Draft | None:
 def _swapped(draft: Draft) -> Draft | None:
     """VS-S of PARC (Schmalfuss et al. 2025).
 
-    An item does not say whether `left` means an image or a direction within it: not for datasets that ask for
-    directions.
+    An item does not say whether `left` means an image or a direction within it, so this is no variation for
+    datasets that ask for directions.
     """
     if len(draft.images) != 2 or sides(draft.item.options) is None:
         return None
@@ -81,8 +81,8 @@ def _swapped(draft: Draft) -> Draft | None:
     family="VS",
 )
 def _exchanged(draft: Draft) -> Draft | None:
-    """VS-E of PARC. `exchange` of the item says which image takes whose place; where each of the two has one,
-    the item's id decides, so that both sides come up."""
+    """VS-E of PARC. `exchange` of the item names the image that can replace each; if both can be replaced,
+    the item's id decides which one is, so that both sides come up."""
     spare = [(index, digest) for index, digest in enumerate(draft.item.exchange) if digest is not None]
     if not spare or len(draft.item.exchange) != len(draft.images):
         return None
@@ -100,7 +100,7 @@ _IDLE = ("the", "in", "on", "one", "side", "hand")
 
 
 def sides(options: Sequence[str]) -> tuple[int, ...] | None:
-    """For each of two options the index of the image that it names; None where they do not name two images.
+    """For each of two options the index of the image that it names; None if they do not name two images.
 
     They may name left and right, first and second, or image 1 and image 2.
     """
@@ -110,7 +110,7 @@ def sides(options: Sequence[str]) -> tuple[int, ...] | None:
 
 
 def _side(option: str) -> str:
-    """`The left picture.` is `left`, `<image 1>` is `image 1`, a number alone stays one."""
+    """`left` for `The left picture.`, `image 1` for `<image 1>`; a bare number stays a number."""
     words = [word for word in _WORD.findall(option.casefold()) if word not in _IDLE]
     words = ["image" if word in _IMAGE else word for word in words]
     return " ".join(words if words[-1:] in (["1"], ["2"]) else [word for word in words if word != "image"])

@@ -1,8 +1,8 @@
 """Variations that ask an item several times: other orders of the options, other instructions, other labels.
 
-All but `circular` are how ReForm-Eval (Li et al. 2023) measures instability: a model whose answer depends on
-them does not know it. Test k of an item has the k-th order, instruction and wording; these repeat where there
-are fewer."""
+With all but `circular`, ReForm-Eval (Li et al. 2023) measures instability: a model whose answer depends on
+them does not know the answer. Test k of an item has the k-th order, instruction and wording; these repeat if
+there are fewer."""
 
 import random
 from dataclasses import replace
@@ -26,7 +26,7 @@ _RANDOM = random.Random()  # seeded before every use: a new one for each order t
     changes=ORDER,
 )
 def _in_every_rotation(draft: Draft) -> list[Draft] | None:
-    """Options that the template adds stay last, as in every other order."""
+    """Options that the template adds stay last, as they do in every order."""
     order = draft.order
     if len(order) < 2:
         return None
@@ -84,7 +84,7 @@ def _in_every_wording(draft: Draft) -> list[Draft] | None:
 
 
 def worded(draft: Draft, test: int) -> Draft:
-    """The instruction and the question in the wording of a test, from 1."""
+    """The draft with the instruction and the question in the wording of a test; tests count from 1."""
     item, template = draft.item, draft.template
     if not item.phrasings and not template.instructions:
         return draft
@@ -107,7 +107,7 @@ def worded(draft: Draft, test: int) -> Draft:
     counts_prompts=True,
 )
 def _tests(draft: Draft, level: int) -> list[Draft]:
-    """The main evaluation of ReForm-Eval."""
+    """The tests of ReForm-Eval's main evaluation."""
     return [shuffled(worded(draft, test), test) for test in range(1, level + 1)]
 
 
@@ -119,7 +119,7 @@ def _tests(draft: Draft, level: int) -> list[Draft]:
     changes=TEMPLATE,
 )
 def _in_every_alphabet(draft: Draft) -> list[Draft] | None:
-    """The authors draw the labels; here each alphabet has its turn."""
+    """The authors draw the labels at random; here each alphabet is asked once."""
     template, own = draft.template, len(draft.order)
     if not own or not template.shows_options or own + len(template.added_to(own)) > len(LABELS["digits"]):
         return None

@@ -1,6 +1,6 @@
 """The page Calibration: whether confidence matches accuracy, and what a model can answer alone.
 
-transfer.py and protocols.py have its other sections.
+Its other sections are in transfer.py and protocols.py.
 """
 
 import re
@@ -142,7 +142,7 @@ CALIBRATION_MORE = TableSpec(
 
 
 def _calibration_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing if confidence was not compared with accuracy."""
+    """Reliability of each model; no blocks if confidence was not compared with accuracy."""
     if not evidence.numbers(dataset, "ece"):
         return []
     more = CALIBRATION_MORE.known(evidence, dataset)
@@ -172,13 +172,13 @@ def _counted(evidence: Evidence, dataset: str) -> str:
 
 
 def _calibration_sentence(evidence: Evidence, dataset: str, model: str) -> str:
-    """What one temperature corrects, if it differs significantly from 1."""
+    """How much one temperature corrects, if it differs significantly from 1."""
     fitted = evidence.number(dataset, model, "temperature")
     if fitted is None or (dataset, model) not in miscalibrated(evidence):
         return ""
     manner = "overconfident" if fitted.value > 1 else "underconfident"
     text = f"{model} is {manner}: a temperature of {formatting.number(fitted.value, 2)} fits best"
-    # ECE of the test half before the fit too: on all questions it is smaller whatever the temperature.
+    # Both ECEs are of the test half: on all questions, ECE is smaller whatever the temperature.
     for label, metrics, form in (
         ("NLL", ("nll", "nll_scaled"), partial(formatting.number, digits=3)),
         ("ECE on the test half", ("ece_test", "ece_scaled"), formatting.percent),
@@ -225,7 +225,7 @@ def _uncertainty_cell(evidence: Evidence, dataset: str, model: str, output: str,
 
 
 def _uncertainty_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """A table for each request type with uncertainty estimates."""
+    """A table for each request type that has uncertainty estimates."""
     frame = evidence.headlines
     frame = frame[(frame["dataset"] == dataset) & (frame["metric"] == "uncertainty_auroc")]
     blocks: list[Block] = []
@@ -354,7 +354,7 @@ SAMPLED_MEASURES = (
 
 
 def _answering_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing if no confidence is known."""
+    """Shares of questions that models can answer alone; no blocks if no confidence is known."""
     found = {model: _of(evidence, dataset, model) for model in evidence.models(dataset)}
     found = {model: shares for model, shares in found.items() if shares}
     sampled = _sampled(evidence, dataset)

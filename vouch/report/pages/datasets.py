@@ -74,7 +74,7 @@ def _overview(evidence: Evidence, names: list[str]) -> Grid:
 
 
 def _stray(evidence: Evidence, groups: int) -> Cell:
-    """How far chance alone moves the coverage of one split, which is beta-binomial."""
+    """How far only chance moves the coverage of one split; that coverage is beta-binomial."""
     calibrating = int(evidence.scoring.calibration * groups)
     if not calibrating:
         return MISSING
@@ -146,7 +146,7 @@ LONGEST_REWRITE = 300  # characters of a question shown here; the CSV has all of
 
 
 def build_rewrites(evidence: Evidence) -> Section | None:
-    """None if no question was rewritten."""
+    """The section on rewritten questions; None if no question was rewritten."""
     frame = evidence.rewrites
     if frame.empty:
         return None

@@ -46,7 +46,7 @@ THRESHOLD_KINDS = {
 
 
 def _below(evidence: Evidence, coverage: Number) -> Tone:
-    """Marks coverage whose interval lies below the target."""
+    """Marks coverage whose interval is below the target."""
     return "bad" if coverage.high is not None and coverage.high < evidence.target else ""
 
 
@@ -70,7 +70,7 @@ UNCALIBRATED = Measured(
 
 
 def _scores_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing if there are no prediction sets."""
+    """Prediction sets by nonconformity score; no blocks if there are no sets."""
     here = evidence.headlines_of(dataset)
     found = set(here.loc[(here["metric"] == "set_size") & (here["protocol"] == "clean"), "score"])
     known = [name for name in SCORE_NAMES if name in found]
@@ -86,7 +86,7 @@ def _scores_blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 
 def _smallest(evidence: Evidence, dataset: str, model: str, scores: Sequence[str]) -> str:
-    """The score with the smallest sets, if its interval over the splits lies below that of the largest."""
+    """The score with the smallest sets, if its interval over the splits is below that of the largest."""
     sizes = {s: n for s in scores if (n := evidence.number(dataset, model, "set_size", s))}
     if len(sizes) < 2 or evidence.is_small(dataset) or not evidence.calibrated(dataset, model):
         return ""
@@ -111,7 +111,7 @@ def _scores_grid(evidence: Evidence, dataset: str, scores: Sequence[str]) -> Gri
 
 
 def _kinds(evidence: Evidence, dataset: str) -> Grid | None:
-    """LAC sets by which questions share a threshold; None if all questions share one everywhere."""
+    """LAC sets with one threshold for all questions or for each group; None if all always share one."""
     frame = evidence.leaderboard
     frame = frame[
         (frame["dataset"] == dataset)
@@ -313,7 +313,7 @@ OUTPUTS_TABLE = TableSpec(
 
 
 def _outputs_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing if there is only one request type."""
+    """The request types compared; no blocks if there is only one."""
     asked = evidence.outputs(dataset)
     if len(asked) < 2:
         return []
@@ -384,7 +384,7 @@ def _confidence(metric: str, score: str) -> Measured:
 
 
 def _generated_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing if no texts were generated."""
+    """Numbers of generated texts; no blocks if no texts were generated."""
     if OUTPUT not in evidence.outputs(dataset):
         return []
     rates = evidence.numbers(dataset, "unparsed_rate", output=OUTPUT)

@@ -155,7 +155,7 @@ def _protocols_sentences(evidence: Evidence, dataset: str) -> Iterator[str]:
 
 
 def _moves(evidence: Evidence, dataset: str) -> str:
-    """How much the protocol changes numbers and ranks."""
+    """How much the choice of protocol changes numbers and ranks."""
     both = {
         metric: [
             (clean, faithful[model])

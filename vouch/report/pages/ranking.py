@@ -35,9 +35,14 @@ DIFFERENCES_STEP = 17
 DIFFERENCES_TIPS = alt.tips(".1f", row_n="Model", verdict_n="is", other_n="than", points="Points")
 
 
+def _compared(evidence: Evidence, dataset: str) -> tuple[str, ...]:
+    """The models of a dataset without its blind baselines, best accuracy first."""
+    return tuple(model for model in evidence.models(dataset) if not evidence.is_blind(dataset, model))
+
+
 def differences_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     """One row per ordered pair: row, column (its number), other (its name), points of accuracy, verdict."""
-    models = evidence.models(dataset)
+    models = _compared(evidence, dataset)
     rows = []
     for model in models:
         for index, other in enumerate(models, start=1):
@@ -60,7 +65,7 @@ def differences_chart(evidence: Evidence, dataset: str) -> Any:
     data = differences_frame(evidence, dataset)
     if data.empty or evidence.is_small(dataset):
         return None
-    models = evidence.models(dataset)
+    models = _compared(evidence, dataset)
     names = {model: f"{model}  {index}" for index, model in enumerate(models, start=1)}
     data["row"] = data["row"].map(names)
     verdicts = alt.Scale(
@@ -104,7 +109,7 @@ FEW_MODELS = 8  # up to this many, the table is shown next to the figure
 
 
 def _differences_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing if there are no pairs."""
+    """Differences between models; no blocks if there are no pairs."""
     here = evidence.comparisons.on(dataset)
     if here.empty:
         return []
@@ -152,7 +157,7 @@ def _models(evidence: Evidence, dataset: str) -> Grid:
         Column("Not significantly different from"),
     )
     rows = []
-    models = evidence.models(dataset)
+    models = _compared(evidence, dataset)
     for model in models:
         pairs = {
             other: evidence.comparisons.pair(dataset, model, other) for other in models if other != model
@@ -174,7 +179,7 @@ def _pairs(evidence: Evidence, dataset: str) -> Grid:
         Column("Items", "", True),
     )
     rows = []
-    for first, second in combinations(evidence.models(dataset), 2):
+    for first, second in combinations(_compared(evidence, dataset), 2):
         pair = evidence.comparisons.pair(dataset, first, second)
         if pair is None:
             continue
@@ -208,7 +213,7 @@ datasets. The last row shows what a few labels of the dataset itself would give.
 with the models fixed.""")
 FEWEST = 3
 """Fewest models for a correlation: two are simply in the correct order or not."""
-# ranker, label, what it is; in the order of the table
+# ranker, label, description; in the order of the table
 _SHOWN = [(name, each.label, each.note, not each.by_proxy) for name, each in RANKERS.items()]
 SHOWN = (
     *((name, label, note) for name, label, note, alone in _SHOWN if alone),
@@ -340,7 +345,7 @@ def _ranking_cell(row: pd.Series, name: str) -> Cell:
 
 
 def _ranking_mean(values: pd.Series, datasets: int) -> Sequence[Cell]:
-    """Nothing if there is one dataset; a dash if a dataset has no value."""
+    """The mean over datasets: no cell if there is only one dataset; a dash if a dataset has no value."""
     if datasets < 2:
         return ()
     if len(values) < datasets or values.isna().any():

@@ -146,7 +146,7 @@ SHIFT_COLUMNS = (
 
 
 def _shift_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing if no variation was scored with the thresholds of the original prompts."""
+    """Coverage under prompt shift; no blocks if no variation was scored with the original thresholds."""
     found = {model: shifted(evidence, dataset, model) for model in evidence.models(dataset)}
     if not any(found.values()):
         return []
@@ -252,7 +252,7 @@ ROBUSTNESS_TABLE = TableSpec(
 
 
 def _robustness_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing if no variation was compared with the original prompts."""
+    """Reliability in each variation; no blocks if none was compared with the original prompts."""
     variations = evidence.variations(dataset)
     if not any(evidence.numbers(dataset, "consistency_calibrated", variation=name) for name in variations):
         return []
@@ -287,7 +287,7 @@ text in which no answer is found counts as a separate answer. Samples of one pro
 instability is due to sampling.""")
 INSTABILITY = "instability"
 FIRST_SAMPLE = "first_"
-"""Prefix of a temperature: the first sample of each test. A temperature alone: samples of one prompt."""
+"""Before a temperature: the first sample of each test. A temperature without it: samples of one prompt."""
 INSTABILITY_CAPTION = (
     f"tests of the same questions, clean protocol, 95{formatting.NARROW}% intervals in small print"
 )
@@ -295,7 +295,7 @@ INSTABILITY_KEYS = (Column("Tests"), Column("Request type"), Column("Model"))
 
 
 def _instability_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing if no question has several tests."""
+    """Instability over repeated tests; no blocks if no question has several tests."""
     frame = evidence.headlines
     found = set(frame.loc[(frame["dataset"] == dataset) & (frame["metric"] == INSTABILITY), "score"])
     if "" not in found:
@@ -359,7 +359,7 @@ RATES = (
 
 
 def _letters_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing if the main request type of the dataset is not letters."""
+    """Preferences for letters; no blocks if the main request type of the dataset is not letters."""
     metrics = evidence.metrics(dataset)
     letters = sorted(name.removeprefix(CHOSEN) for name in metrics if name.startswith(CHOSEN))
     if not letters or evidence.outputs(dataset)[0] != LETTERS:

@@ -1,4 +1,4 @@
-"""What thresholds are worth on another dataset or model, and how many questions calibration needs."""
+"""How well thresholds work on another dataset or model, and how many questions calibration needs."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -44,7 +44,7 @@ MOST_HEATS = 4
 
 
 def build_transfer(evidence: Evidence) -> Section | None:
-    """Nothing if there is no other dataset or model, or none is large enough."""
+    """The section on transfer; None if there is no other dataset or model, or none is large enough."""
     frame = evidence.transfer
     large = frame["dataset"].isin(evidence.large) & frame["from_dataset"].isin(evidence.large)
     frame = frame[large & (frame["output"] != OF_TEXT)].dropna(subset=["coverage"])
@@ -75,7 +75,7 @@ def _beside(grids: list[Grid]) -> list[Block]:
 
 
 def _heats(evidence: Evidence, frame: pd.DataFrame, by: str, names: Sequence[str]) -> list[Grid]:
-    """A heat map for each model (or dataset, by) that has several datasets (or models)."""
+    """A heat map for each model or dataset, as `by` says, that has several of the other."""
     other = "dataset" if by == "model" else "model"
     parts = {name: frame[frame[by] == name] for name in names}
     return [
@@ -100,7 +100,7 @@ def _transfer_heat(evidence: Evidence, frame: pd.DataFrame, caption: str, kind: 
 
 
 def _broken(evidence: Evidence, between: pd.DataFrame) -> Iterator[str]:
-    """How often coverage is broken elsewhere, where it is lowest, and what answering alone costs."""
+    """How often coverage is broken elsewhere, where it is lowest, and the cost of answering alone."""
     away = between[between["dataset"] != between["from_dataset"]]
     shown = transfer_coverages(evidence)
     lost = away[[_key(row) in shown and not shown[_key(row)].above for _, row in away.iterrows()]]
@@ -276,7 +276,7 @@ varies more; the intervals are over the splits. With too few questions, every se
 
 
 def _sweep_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing if only one share was tried."""
+    """Results by calibration share; no blocks if only one share was tried."""
     of_models = points(evidence, dataset)
     if not of_models:
         return []

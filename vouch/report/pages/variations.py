@@ -1,6 +1,6 @@
 """The page Variations: how other ways to ask a question change accuracy, confidence and set size.
 
-image_use.py and robustness.py have its other sections.
+Its other sections are in image_use.py and robustness.py.
 """
 
 from typing import Any
@@ -60,8 +60,8 @@ VARIATIONS_TIPS = alt.tips(
 def variations_frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
     """One row per model and variation: value (of the difference), its interval and its verdict.
 
-    Controls are left out, because their scale would hide all others. If the correct answer is flipped, what
-    guessing gains is subtracted from the accuracy.
+    Controls are left out, because their scale would hide all others. If the correct answer is flipped, the
+    gain of guessing is subtracted from the difference.
     """
     _, measure, scale, _, _ = VARIATIONS_PANELS[panel]
     found = costs(evidence, dataset)
@@ -180,7 +180,7 @@ VARIATIONS_COLUMNS = (
 
 
 def _variations_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    """Nothing if there are only original prompts."""
+    """The effects of variations; no blocks if there are only original prompts."""
     found = costs(evidence, dataset)
     if not found:
         return []
@@ -190,7 +190,7 @@ def _variations_blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 
 def _variations_heat(evidence: Evidence, dataset: str) -> Grid | None:
-    """What each variation costs each model, less what guessing gains."""
+    """The cost of each variation for each model, without the gain of guessing."""
     found = costs(evidence, dataset)
 
     def cell(model: str, variation: str) -> tuple[Cell, int] | None:
@@ -205,7 +205,7 @@ def _variations_heat(evidence: Evidence, dataset: str) -> Grid | None:
 
 
 def _variations_sentences(evidence: Evidence, dataset: str, found: Costs) -> list[str]:
-    """What costs each model most, and the accuracy without images."""
+    """The variations that cost each model most, and the accuracy without images."""
     models = chosen(evidence, dataset)
     worst = [_worst(evidence, dataset, found, model) for model in models] if real_changes(found) else []
     flipped = [_flipped(found, variation) for variation in real_changes(found)]

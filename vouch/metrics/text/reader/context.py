@@ -1,4 +1,4 @@
-"""What stands around a mention of an option: the words before and after, the sentence and the line."""
+"""The context of a mention of an option: the words before and after it, its sentence and its line."""
 
 import re
 from bisect import bisect_right
@@ -14,9 +14,9 @@ OPENERS = " \t\"'([{「『*_<"
 
 
 def before(said: str, low: str, at: int, asked: bool = False) -> tuple[str, bool]:
-    """The kind of the word before it, skipping fillers, and whether a filler names an answer.
+    """The kind of the word before position `at`, skipping fillers, and whether a filler names an answer.
 
-    asked: whether the question is what cannot be, so that `it cannot be B` is an answer.
+    asked: whether the question asks what cannot be, so that `it cannot be B` is an answer.
     """
     noun = False
     for _ in range(8):
@@ -42,7 +42,7 @@ def before(said: str, low: str, at: int, asked: bool = False) -> tuple[str, bool
 
 
 def _denied(low: str, at: int) -> bool:
-    """Whether a negation stands before it, skipping up to two fillers: `cannot possibly be`, `no es`."""
+    """Whether a negation precedes `at`, skipping up to two fillers: `cannot possibly be`, `no es`."""
     for _ in range(3):
         if at < 1:
             return False
@@ -64,7 +64,7 @@ def _script(said: str, at: int) -> tuple[str, int]:
 
 
 def _word(low: str, at: int) -> tuple[str, int]:
-    """The kind of the longest phrase that ends here."""
+    """The kind and the start of the longest phrase that ends at position `at`."""
     words = low[max(0, at - 40) : at].replace("\n", " ").split(" ")
     last = words[-1].lstrip("\"'([{*,")
     for count in range(min(cues.LONGEST, len(words)), 1, -1):
@@ -112,14 +112,14 @@ _CORRECTS = re.compile(
 
 
 def _fillers(low: str) -> bool:
-    """Whether a short text holds nothing but words that may stand before an option."""
+    """Whether a text is short and holds only words that may come before an option."""
     return len(low) <= 32 and all(
         cues.WORDS.get(word) in ("filler", "link", "choose") for word in low.translate(_PLAIN).split()
     )
 
 
 class AnswerText:
-    """A text, in lower case as well, with the ends of its sentences."""
+    """A text, also in lower case, with the starts of its sentences."""
 
     def __init__(self, said: str, low: str, question: str = "") -> None:
         self.said, self.low, self.boxes = said, low, BOX in said
@@ -144,15 +144,15 @@ class AnswerText:
 
     @cached_property
     def declines(self) -> list[tuple[int, int]]:
-        """Where it declines."""
+        """Start and end of the words by which it declines to answer."""
         return cues.declines(self.low, self.words)
 
 
 class Context:
-    """A place that names options, and what stands around it.
+    """A passage that names options, and its context.
 
     begin, end: of its sentence; line: beginning of its line, at most 200 characters before. left: kind of the
-    word before. head: nothing but a bullet stands before in its line.
+    word before. head: whether at most a bullet precedes it in its line.
     """
 
     def __init__(self, text: AnswerText, group: Group) -> None:
@@ -186,7 +186,7 @@ class Context:
 
     @property
     def boxed(self) -> bool:
-        """Whether it stands in a box."""
+        """Whether it is in a box."""
         return (
             self.text.boxes
             and BOX in self.text.said[max(self.line, self.group.start - 40) : self.group.start]
@@ -194,7 +194,7 @@ class Context:
 
     @cached_property
     def first(self) -> bool:
-        """Whether nothing stands before in the text."""
+        """Whether nothing precedes it in the text."""
         return self.head and not self.text.said[max(0, self.line - 300) : self.line].strip(_ASIDES)
 
     @cached_property
@@ -206,25 +206,25 @@ class Context:
 
     @cached_property
     def closed(self) -> int:
-        """Where the punctuation behind it ends."""
+        """The end of the punctuation after it."""
         found = CLOSERS.match(self.text.said, self.group.end)
         return found.end() if found else self.group.end
 
     @cached_property
     def alone(self) -> bool:
-        """Whether nothing else stands in its line."""
+        """Whether its line holds nothing else."""
         return self.head and (
             self.closed == len(self.text.said) or "\n" in self.text.said[self.group.end : self.closed]
         )
 
     @property
     def ends(self) -> bool:
-        """Whether it stands in brackets or ends its sentence."""
+        """Whether it is in brackets or ends its sentence."""
         after = self.text.said[self.group.end : self.group.end + 1]
         return self.group.form == BRACKETED or after in ("", ".", "\n", "。")
 
     def _before(self, rule: re.Pattern[str], reach: int = _FARTHEST) -> bool:
-        """Whether the sentence holds this before, not further away than so many characters."""
+        """Whether the rule matches in its sentence, at most `reach` characters before it."""
         start = self.group.start
         return rule.search(self.text.low, max(self.begin, start - reach), start) is not None
 
@@ -247,12 +247,12 @@ class Context:
 
     @property
     def true(self) -> bool:
-        """Whether it is called a true statement, where the question is which of them is wrong."""
+        """Whether it is called a true statement although the question asks which of them is wrong."""
         return self.text.asks_wrong and self._behind(cues.TRUE) is not None
 
     @property
     def suits(self) -> bool:
-        """Whether it is affirmed by a word that may be said of several options."""
+        """Whether it is affirmed by a word that can apply to several options."""
         affirmed = self._behind(cues.AFFIRMED)
         return affirmed is not None and _SUITS.search(affirmed.group()) is not None
 
@@ -268,12 +268,12 @@ class Context:
 
     @property
     def best(self) -> bool:
-        """Whether it is set above the others."""
+        """Whether it is called better than the others."""
         return self._behind(cues.BEST) is not None
 
     @property
     def denied(self) -> bool:
-        """Whether it is spoken against, or only compared."""
+        """Whether the text speaks against it, or only compares it."""
         if self.left == NOT or self._before(_DOUBTS, 64):
             return True
         near = self.text.low[max(self.begin, self.group.start - 56) : self.group.start]
@@ -298,7 +298,7 @@ class Context:
 
     @property
     def corrects(self) -> bool:
-        """Whether it takes back what was said before: `A. Wait, no: B`."""
+        """Whether it takes back an earlier answer: `A. Wait, no: B`."""
         near = self.text.low[max(0, self.group.start - 48) : self.group.start]
         goes_on = self.text.said[self.group.end : self.group.end + 1] < cues.SCRIPT
         return (self.ends or not goes_on) and _CORRECTS.search(near) is not None
@@ -337,7 +337,7 @@ class Context:
 
     @property
     def explains(self) -> bool:
-        """Whether it stands behind a `because`."""
+        """Whether it follows a `because`."""
         return self._before(_BECAUSE)
 
     @property
@@ -350,13 +350,13 @@ class Context:
 
     @property
     def conceded(self) -> bool:
-        """Whether its sentence declines, but not this: `I cannot be sure, but (A)`."""
+        """Whether its sentence declines, but names this after a `but`: `I cannot be sure, but (A)`."""
         before, end = self._declining
         return end >= 0 and cues.BUT.search(before, end) is not None
 
     @cached_property
     def _declining(self) -> tuple[str, int]:
-        """What stands before in the sentence, and where it ends to decline; -1 where it does not."""
+        """The sentence up to here, and the end of the words in it that decline; -1 if there are none."""
         before = self.text.low[self.begin : self.group.start]
         spans = cues.declines(before, cues.words_of(before)) if len(before) >= _SHORTEST else []
         return before, spans[-1][1] if spans else -1

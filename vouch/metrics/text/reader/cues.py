@@ -34,7 +34,7 @@ def any_of(listed: Iterable[str]) -> str:
 
 
 def either(listed: Iterable[str]) -> str:
-    """A regular expression for one of the phrases, wherever it stands."""
+    """A regular expression for one of the phrases, even inside a word."""
     return f"(?:{'|'.join(re.escape(one) for one in sorted(set(listed), key=lambda one: (-len(one), one)))})"
 
 
@@ -44,15 +44,15 @@ def word(*kinds: str) -> str:
 
 
 def piece(*kinds: str) -> str:
-    """A regular expression for one of the phrases of these kinds, wherever it stands."""
+    """A regular expression for one of the phrases of these kinds, even inside a word."""
     return either(phrases(*kinds))
 
 
 class Finder:
-    """Looks for phrases in lower case: by the words of the text where they have spaces, which is fast."""
+    """Looks for phrases in lower case; in scripts with spaces by the text's words, which is fast."""
 
     def __init__(self, listed: Iterable[str], then: str = "") -> None:
-        """then: a regular expression for what must follow."""
+        """then: a regular expression that must match after the phrase."""
         first: dict[str, list[str]] = {}
         self.others = []
         for one in listed:
@@ -64,7 +64,7 @@ class Finder:
         self.first = frozenset(self.rules)
 
     def spans(self, low: str, words: frozenset[str]) -> list[tuple[int, int]]:
-        """Where they occur in a text in lower case. words: of the text."""
+        """Start and end of the phrases in a text in lower case. words: those of the text."""
         found = []
         for word in self.first & words:
             rule = self.rules[word]
@@ -188,7 +188,7 @@ EQUAL = (YES, NO, *(frozenset(word.strip() for word in line.split(",")) for line
 
 
 def declines(low: str, words: frozenset[str]) -> list[tuple[int, int]]:
-    """Where a text says that it cannot or will not answer."""
+    """Start and end of phrases that say that the writer cannot or will not answer."""
     return sorted(_CANNOT.spans(low, words) + _DECLINES.spans(low, words))
 
 
@@ -205,12 +205,12 @@ def signs(low: str) -> frozenset[str]:
 
 
 def lacks(low: str, words: frozenset[str]) -> list[tuple[int, int]]:
-    """Where a text says that something is missing."""
+    """Start and end of phrases that say that something is missing."""
     return _LACKS.spans(low, words)
 
 
 def none_of(low: str, words: frozenset[str]) -> list[tuple[int, int]]:
-    """Where a text says that no option fits."""
+    """Start and end of phrases that say that no option fits."""
     return _NONE_OF.spans(low, words)
 
 
@@ -231,5 +231,5 @@ def asks_for(question: str) -> tuple[bool, bool]:
 
 
 def names_answer(low: str) -> bool:
-    """Whether an answer or option is spoken of."""
+    """Whether an answer or option is mentioned."""
     return any(noun in low for noun in (_ASCII_NOUNS if low.isascii() else _NOUNS))

@@ -48,7 +48,7 @@ class Weighed:
         self._kinds: dict[int, str] = {}
 
     def kind(self, index: int) -> str:
-        """What the piece is worth."""
+        """The kind of evidence that the piece is."""
         if index not in self._kinds:
             kind = self._weighed(index)
             corrected = kind not in (STATEMENT, AGAINST) and self._corrects(index)
@@ -159,7 +159,7 @@ class Weighed:
         return first >= 0 and self._heads[first] >= it.line
 
     def _qualified(self, it: Context, listed: bool) -> bool:
-        """Whether an option is only said to suit something: of a list, or below `The others are wrong:`."""
+        """Whether an option of a list is only said to suit something, or is below `The others are wrong:`."""
         return (listed and it.suits) or any(at < it.group.start for at in self.text.others)
 
     def _begun(self, it: Context) -> bool:
@@ -228,7 +228,7 @@ class Weighed:
         return MENTION
 
     def _result(self, it: Context) -> bool:
-        """Whether a value ends its sentence's numbers, is no part of a calculation, and not amid the text."""
+        """Whether a value is its sentence's last number, not in a calculation and not amid the text."""
         said, group = self.text.said, it.group
         if _OPERATOR.match(said, group.end) or _CALCULATION.search(
             said, max(0, group.start - 3), group.start
@@ -270,7 +270,7 @@ def _unfit(box: str, known: Known) -> bool:
 
 
 def _explains(last: Context, it: Context) -> bool:
-    """Whether a colon stands before, and before that another option in the same sentence; but not in `No cat:
+    """Whether a colon precedes it, and before that another option in the same sentence; but not in `No cat:
     a dog` or `A. Final answer: B`."""
     if last.begin != it.begin or last.denied or last.group.places == it.group.places:
         return False
@@ -321,7 +321,7 @@ def _rank(it: Context) -> int:
 
 
 EXPLICIT = (STATEMENT, CORRECTION, LINE, "boxed mark", "boxed text", "boxed value")
-"""Kinds of readings to which the others give way."""
+"""Kinds of readings that outrank the others."""
 PASSING = ("only mention", "last conclusion", "first mention", CONDITIONAL)
 """Kinds that may name an option in passing."""
 NONE_OF_THEM = "none of them"
@@ -343,8 +343,8 @@ def decide(said: str, low: str, known: Known, question: str = "") -> Reading:
 
 
 def _decided(weighed: Weighed) -> Reading:
-    """An explicit statement outranks all else, the last one of several; then a line of its own, the opening,
-    and a conclusion or comparison that declining words do not follow. Mentions count where none declines, and
+    """An explicit statement outranks all else (of several, the last); then a line of its own, the opening,
+    and a conclusion or comparison that declining words do not follow. Mentions count if no words decline and
     no box holds a number that is no option."""
     former = None
     for index in range(len(weighed.found) - 1, -1, -1):

@@ -23,7 +23,7 @@ _RATIO = re.compile(
     r"\d{1,6}(?:\.\d{1,4})?(?![\w:]|\s?=)"
 )
 _STEP = re.compile(rf"[ \t]{{0,8}}(?:\d{{1,2}}[.)]|{cues.piece('step')} \d{{1,2}}[.):]?)\s", re.IGNORECASE)
-# What stands before a number: words that it does not answer to, and words that link it to what was asked.
+# Words before a number: those that show that it is no answer, and those that link it to the question.
 _BOUND = re.compile(rf"(?<!\w)(?:{cues.piece('bound')}|∠)\s{{0,2}}[$€£¥]?$")
 _LIMIT = re.compile(rf"(?<!\w){cues.piece('limit')}\s{{0,2}}[$€£¥]?$|[a-z)]\s[-+]\s?$|[<>≤≥]\s?$")
 _SUCH = re.compile(rf"(?<!\w){cues.piece('such')}\s$", re.IGNORECASE)
@@ -83,13 +83,13 @@ def declined(text: str) -> Reading:
 
 
 def items(text: str) -> list[str] | None:
-    """The items of the last list in square brackets, undressed; None where there is none."""
+    """The items of the last list in square brackets, undressed; None if there is none."""
     found = _LIST.findall(text)
     return [undressed(item).strip(" \"'").lower() for item in found[-1][1:-1].split(",")] if found else None
 
 
 class _Said:
-    """A prepared text in which a number is sought."""
+    """A prepared text that is searched for a number."""
 
     def __init__(self, said: str) -> None:
         self.said, self.low = lowered(said)
@@ -103,8 +103,8 @@ class _Said:
         return cues.lacks(self.low, cues.words_of(self.low))
 
     def read(self) -> Reading:
-        """A box and a statement outrank all else; then what declines; then a conclusion, what is bold, and
-        what is said last."""
+        """A box and a statement outrank all else; then words that decline; then a conclusion, bold text, and
+        the last result."""
         said = trimmed(self.said[:_WHOLE])
         listed = (_LIST.fullmatch(said) and "," in said) or _SEVERAL.fullmatch(said)
         if len(self.said) <= _WHOLE and (number(said) is not None or listed):
@@ -126,7 +126,7 @@ class _Said:
         return self._weighed(results)
 
     def _boxed(self) -> Reading | None:
-        """The number that the last box holds, by itself or with words; else all of it."""
+        """The number that the last box holds, by itself or with words; else the whole content of the box."""
         box = trimmed(boxed(self.said))
         if not any(char.isalnum() for char in box) or cues.declines(box.lower(), cues.words_of(box.lower())):
             return None
@@ -138,7 +138,7 @@ class _Said:
 
     def _weighed(self, results: "list[_Result]") -> Reading:
         concluding = [at for at, result in enumerate(results) if result.concludes]
-        # What is said last stands, unless it only explains what was concluded.
+        # The last result counts, unless it only explains the conclusion.
         if concluding and (concluding[-1] == len(results) - 1 or not results[-1].linked):
             return Reading(ANSWER, (), "conclusion", results[concluding[-1]].written)
         for match in _BOLD.finditer(self.said):
@@ -205,7 +205,7 @@ class _Said:
 
 
 class _Result:
-    """written: the number of a sentence. linked: to what is asked. concludes: with a `therefore`."""
+    """written: the number of a sentence. linked: whether to the question. concludes: by a `therefore`."""
 
     __slots__ = ("begin", "concludes", "linked", "written")
 
@@ -214,7 +214,7 @@ class _Result:
 
 
 def _sentences(said: str) -> list[tuple[int, int]]:
-    """Where each begins and ends; one that ends with a colon goes on in the next line."""
+    """Start and end of each sentence; one that ends with a colon goes on in the next line."""
     ends = [0, *(match.end() for match in SENTENCE_END.finditer(said)), len(said)]
     found: list[tuple[int, int]] = []
     for start, end in pairwise(ends):
@@ -229,7 +229,7 @@ def _before(rule: re.Pattern[str], low: str, begin: int, at: int) -> bool:
 
 
 def _numbers(said: str, begin: int, end: int) -> list[tuple[int, int, str]]:
-    """Where numbers are written, except those of steps, `the two`, `one of them` and `the 50s`."""
+    """Start, end and text of each number, except those of steps, `the two`, `one of them` and `the 50s`."""
     found = []
     step = _STEP.match(said, begin, end)
     for start, close, _ in expressions(said, step.end() if step else begin, end, scaled=False):

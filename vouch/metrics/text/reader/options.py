@@ -31,8 +31,8 @@ class Choices:
 
 
 class Reading(NamedTuple):
-    """What a text says. verdict: OPTION, SEVERAL that conflict, DECLINED or NONE; ANSWER to an
-    open question. places: of the options named. kind, span: the reason, a kind of evidence and its words."""
+    """The result for a text. verdict: OPTION, SEVERAL that conflict, DECLINED or NONE; ANSWER to an
+    open question. places: positions of options. kind, span: the reason, a kind of evidence and its words."""
 
     verdict: str
     places: tuple[int, ...] = ()
@@ -50,7 +50,7 @@ def opening(text: str, choices: Choices) -> int | None:
 
 @lru_cache
 def _rule(labels: tuple[str, ...]) -> re.Pattern[str]:
-    """Either case of a letter counts, whatever case was shown."""
+    """A pattern for an opening label; a letter counts in either case, whichever was shown."""
     label = _any({form for each in labels for form in (each.lower(), each.upper())})
     another = rf"(?!\W{{1,8}}(?:(?:and|or|y|e|o)\b\W{{1,8}})?{label}{_CLOSED})"
     return re.compile(rf"{_OPENING}(?i:{_PREFIX}){_OPENING}({label}){_CLOSED}{another}")
@@ -66,8 +66,8 @@ _EXACT = 1e-9
 
 
 class Known:
-    """The options of a question. shown: marks; places: of each in lower case. texts: as compared; unique:
-    places of those that stand once."""
+    """The options. shown: marks; places: position by mark in lower case. texts: as compared; unique:
+    position by text, for texts that occur once."""
 
     def __init__(self, choices: Choices) -> None:
         self._given = choices.texts
@@ -75,7 +75,7 @@ class Known:
         self.places = {mark.lower(): place for place, mark in enumerate(choices.labels) if mark.strip()}
         self.labels = _label_patterns(choices.labels)
         self._full = [compared(text) for text in choices.texts]
-        # `A is closer` begins with no article where `B is closer` is another option.
+        # The `A` of `A is closer` is no article if `B is closer` is another option.
         lettered = len({text[0] for text in self._full if text[1:2] == " "}) > 1
         self.texts = tuple(self._full if lettered else [without_article(text) for text in self._full])
         self.unique: dict[str, int] = {}
@@ -85,13 +85,13 @@ class Known:
 
     @cached_property
     def answers(self) -> Mapping[bool, int]:
-        """Places of yes (True) and no (False), where there are both."""
+        """Positions of yes (True) and no (False), if there are both."""
         found = {text in YES: place for text, place in self.unique.items() if text in YES or text in NO}
         return found if len(found) == 2 else {}
 
     @cached_property
     def equal(self) -> Mapping[str, int]:
-        """Places by the words that mean the same as one option."""
+        """Position by words, for words that mean the same as exactly one option."""
         found: dict[str, int] = {}
         for words in EQUAL:
             places = [place for text, place in self.unique.items() if text in words]
@@ -130,7 +130,7 @@ class Known:
 
     @cached_property
     def compact(self) -> Mapping[str, int]:
-        """Places by the texts without blanks, of formulas and names of points: `2:3`, `6a-3b`, `PQ`."""
+        """Position by text without blanks, for formulas and names of points: `2:3`, `6a-3b`, `PQ`."""
         found: dict[str, int] = {}
         for text, place in self.unique.items():
             key = tight(text)
@@ -140,7 +140,7 @@ class Known:
 
     @cached_property
     def shared(self) -> tuple[Mapping[str, int], str]:
-        """Of options that differ in their first letter (`A is darker`) places by it, and the last word."""
+        """For options differing in their first letter (`A is darker`): position by it, and the last word."""
         words = [text.split() for text in self._full]
         rests = Counter(tuple(each[1:]) for each in words if 3 <= len(each) <= 6 and len(each[0]) == 1)
         rest, times = rests.most_common(1)[0] if rests else ((), 0)
@@ -163,13 +163,13 @@ class Known:
 
 
 def _slack(known: float) -> float:
-    """Half a unit of the last decimal, where there are two or more; else what arithmetic leaves."""
+    """Half a unit of the last decimal, if there are two or more; else the rounding error of arithmetic."""
     decimals = len(f"{known:.10f}".rstrip("0").partition(".")[2])
     return 0.5 * 10.0**-decimals if 2 <= decimals < 10 else 1e-6
 
 
 def compared(text: str) -> str:
-    """In plain Unicode without LaTeX, in lower case, with single spaces and no punctuation around it."""
+    """The text in plain lower-case Unicode without LaTeX, with single spaces, no punctuation around it."""
     return trimmed(" ".join(undressed(text).lower().split()))
 
 
@@ -187,7 +187,7 @@ def without_article(text: str) -> str:
 
 @lru_cache
 def _label_patterns(labels: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
-    """Rules for any large letter by itself, small ones of options that are closed, and other labels."""
+    """Rules for any capital letter by itself, small option letters before punctuation, and other labels."""
     letters = "".join(
         label.lower() for label in labels if len(label) == 1 and label.isascii() and label.isalpha()
     )

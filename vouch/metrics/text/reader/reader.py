@@ -25,14 +25,14 @@ from vouch.tables.thoughts import apart
 
 FIRST, LAST = 4_000, 16_000
 ANSWERED = 1_000
-"""Characters before a further question; a longer text that only mentions options in passing goes on."""
+"""Characters before a further question; beyond these, a mention of an option in passing is not final."""
 _TOKENS = re.compile(
     r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:pad|unk|bos|eos|end_of_turn|start_of_turn|end_of_utterance)>|\[/?INST\]"
 )
 
 
 def shortened(text: str) -> str:
-    """Without thoughts and special tokens; beyond FIRST + LAST characters, only the beginning and the end."""
+    """The text without thoughts and special tokens; if longer than FIRST + LAST, its beginning and end."""
     text = apart(text).answer
     if len(text) > FIRST + LAST:
         text = f"{text[:FIRST]}\n{text[-LAST:]}"
@@ -42,12 +42,12 @@ def shortened(text: str) -> str:
 
 
 def prepared(text: str) -> str:
-    """Shortened and bare."""
+    """The text, shortened and bare."""
     return bare(shortened(text))
 
 
 def bare(text: str) -> str:
-    """Undressed, with single asterisks for bold."""
+    """The text, undressed, with single asterisks for bold."""
     return undressed(text).replace("**", "*").replace("`", "").replace("__", "")
 
 
@@ -66,7 +66,7 @@ def cut(said: str) -> str | None:
 
 
 def restated(said: str, head: str) -> str:
-    """What follows the head where the model says its question again, up to a further one; else nothing."""
+    """The text after the head, up to a further question, if the model repeats its question; else nothing."""
     if not RESTATES.match(said, len(head)):
         return ""
     further = (found.start() for found in QUESTION.finditer(said, len(head) + 1))
@@ -78,7 +78,7 @@ _MARK = re.compile(r"[(\[*]{0,2}([^\W_])[.):\]*]{1,3}(?!\d)\s{0,3}")
 
 
 def read(text: str, choices: Choices) -> Reading:
-    """What the text says: one option, several, none, or that it declines; and the reason."""
+    """The reading of a text: one option, several, none, or that it declines; with the reason."""
     text = shortened(text)
     if len(text) <= _BARE:  # without a look at the options, which takes longer
         plain = text.strip(EDGES).lower()
@@ -118,7 +118,7 @@ def _boxed(said: str, options: Known) -> Reading | None:
 
 
 def _whole(text: str, options: Known) -> Reading | None:
-    """A text that is nothing but a mark, an option's text, both, or its value; None for any other."""
+    """The reading of a text that is only a mark, an option's text, both, or its value; else None."""
     if len(text) > _SHORT:
         return None
     if len(text) > 1:
@@ -141,7 +141,7 @@ def _whole(text: str, options: Known) -> Reading | None:
 
 
 def _alone(plain: str, options: Known) -> Reading | None:
-    """Nothing but a mark, or an option's text."""
+    """The reading of a text that is only a mark or only an option's text."""
     place = options.places.get(plain)
     if place is not None:
         return Reading(OPTION, (place,), "mark alone", plain)
@@ -150,7 +150,7 @@ def _alone(plain: str, options: Known) -> Reading | None:
 
 
 def _marked(plain: str, options: Known) -> Reading | None:
-    """A mark and the text or the value of an option, even of another one."""
+    """The reading of a mark followed by the text or the value of an option, even of another one."""
     found = _MARK.match(plain)
     place = options.places.get(found[1]) if found else None
     if found is None or place is None:

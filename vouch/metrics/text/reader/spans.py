@@ -18,7 +18,7 @@ BARE, CLOSED, BRACKETED, TEXT, VALUE = "bare mark", "mark", "bracketed mark", "t
 
 @dataclass(slots=True)
 class Span:
-    """places: of the options named, none for a mark that no option has. marked: by a mark. own: the option's
+    """places: of the options named, none for a mark that no option has. marked: by a mark. own: its option's
     text follows its mark. clash: the option whose text follows another one's mark."""
 
     places: tuple[int, ...]
@@ -31,7 +31,7 @@ class Span:
 
 
 def whole(low: str, start: int, end: int) -> bool:
-    """Whether this place is not inside a longer word, number or formula."""
+    """Whether these characters are not inside a longer word, number or formula."""
     if _goes_on(low[start - 1 : start], low[start]) or _goes_on(low[end : end + 1], low[end - 1]):
         return False
     if low[start].isdigit() and start and low[start - 1] in _POINTS:
@@ -51,7 +51,7 @@ _MARKED_CLOSED = re.compile(
 _APART = re.compile(r"[ \t)\].:,;*–—\"'」(\-]{0,8}(?:\n[ \t]{0,4})?")
 _GOES_ON = re.compile(r"[ \t]\w")
 _UNITS = frozenset("ABCFGHJKLMNPSTVW")
-"""Letters that stand for a unit as well: ampere, coulomb, farad."""
+"""Letters that are also units: ampere, coulomb, farad."""
 _QUANTITY = re.compile(r"(?:\A|[^\w.,])(?:(\w{1,20})[ \t])?(\d{1,9}(?:[.,]\d{1,9})?) \Z")
 _COUNTED = frozenset(cues.phrases("bound", "noun", "named", "step"))
 _QUOTES = ('"', "'", "“", "”")
@@ -103,7 +103,7 @@ def _counted(low: str, known: Known) -> list[Span]:
 
 
 def _form(said: str, start: int, end: int, known: Known) -> str | None:
-    """None for a letter that is no mark: of a word, of no option, or of a function as in f(A)."""
+    """The form of a mark; None for a letter of a word, of no option, or of a function as in f(A)."""
     letter, before, behind = said[start:end], said[start - 1 : start], said[end : end + 1]
     quoted = before in _QUOTES and said[end : end + 2].strip(".,")[:1] in _QUOTES
     opened = (before == "*" and behind in (".", "*")) or (before in ("(", "[", "「") and behind in (".", ":"))
@@ -115,7 +115,7 @@ def _form(said: str, start: int, end: int, known: Known) -> str | None:
         return None
     if before == "°" or (before == " " and letter in _UNITS and _measures(said, start, behind)):
         return None
-    # A small letter is a mark by what stands around it alone: not `lipoprotein (a)`.
+    # Only its surroundings make a small letter a mark: not `lipoprotein (a)`.
     small = letter.islower() and letter not in known.shown
     return BRACKETED if bracketed and not small else CLOSED if closed else BARE
 
@@ -133,7 +133,7 @@ def _measures(said: str, start: int, behind: str) -> bool:
 
 
 def _follow(low: str, known: Known, span: Span) -> None:
-    """What stands after a mark: the text of its option, of another one, or something else."""
+    """Extends a mark by the text after it: that of its option, of another one, or something else."""
     apart = _APART.match(low, span.end)
     assert apart is not None
     own = known.texts[span.places[0]] if span.places else ""
@@ -154,7 +154,7 @@ def _follow(low: str, known: Known, span: Span) -> None:
         for start in starts
         for place, text in enumerate(known.texts)
         if len(text) > alike and low.startswith(text, start) and whole(low, start, start + len(text))
-        # Where options are letters, `a square` begins with an article.
+        # If options are letters, `a square` begins with an article.
         if len(text) > 1 or not _GOES_ON.match(low, start + 1)
     ]
     if others:
@@ -189,7 +189,7 @@ _GAP = re.compile(
 
 
 class Group:
-    """Spans said in one breath: `B. a dog`, `a dog (B)`, `A and C`. places: of all options that they name."""
+    """Spans named together: `B. a dog`, `a dog (B)`, `A and C`. places: of all options that they name."""
 
     __slots__ = ("end", "form", "marked", "places", "span", "start")
 
@@ -208,7 +208,7 @@ class Group:
 
 
 def groups(said: str, low: str, known: Known) -> list[Group]:
-    """All places in a text that name options, in order. low: the text in lower case, of the same length."""
+    """All passages in a text that name options, in order. low: the text in lower case, of the same length."""
     marks = marked(said, low, known)
     if known.counted and (counted := _counted(low, known)):
         marks = sorted(marks + counted, key=lambda span: span.start)
@@ -229,7 +229,7 @@ def groups(said: str, low: str, known: Known) -> list[Group]:
 
 
 def _inside(span: Span, others: list[tuple[int, int]]) -> bool:
-    """others: starts and ends that do not overlap, in their order."""
+    """Whether the span lies inside one of the others: starts and ends, in order, without overlaps."""
     at = bisect_right(others, (span.start, len(others) and others[-1][1])) - 1
     return at >= 0 and span.end <= others[at][1]
 

@@ -1,8 +1,8 @@
-"""The rule rewriter: no model, no network, the same words everywhere. For English questions of simple form.
+"""The rule rewriter, for simple English questions: no model, no network, the same words on every machine.
 
-One function for each kind of rewrite. It raises Cannot for questions that it does not know: such a question
-is left out, whereas a wrong rewrite would be asked. The reasons are in the table of rewrites. `Rules`, at the
-end, is what `stages/rewrite.py` asks."""
+Each kind of rewrite has a function. It raises Cannot for a question of a form that it does not know;
+such a question is left out, because a wrong rewrite would be asked. The table of rewrites has the reasons.
+`Rules`, at the end, is what `stages/rewrite.py` asks."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,6 +11,7 @@ from typing import Any
 
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.asking import Reply
+from vouch.prompts.rewrites.content import is_english
 from vouch.prompts.rewrites.sentences import (
     BE,
     IN_PICTURE,
@@ -22,7 +23,6 @@ from vouch.prompts.rewrites.sentences import (
     clause,
     compared,
     inverted,
-    is_english,
     parse,
     semantic,
     shaped,
@@ -39,7 +39,7 @@ _BEGINS = re.compile(
 _OF = "colour|color|shape|size|material|name"
 _FACET = rf"{_OF}|place|number|corner"
 _COMPARED = r"(?:more [\w-]+|less [\w-]+|[\w-]+er)"
-# The first shape that fits becomes the words beside it; {1}, {2} are its groups.
+# The first pattern that fits is replaced by the words beside it; {1}, {2} are its groups.
 _SHORTER = (
     (rf"which ((?:[\w’'-]+ ){{0,2}}[\w’'-]+) {BE} ({_COMPARED})", "{2} {1}?"),
     (r"(?:which|select the|name the) (picture|side|image) (?:that )?(?:has|with) (.+)", "{1} with {2}?"),
@@ -57,7 +57,7 @@ _ALONE = re.compile(rf"^(?:{BE} |(?:\w+ )*(?:{BE}|there|which|of these|with|has|
 
 
 def clean(text: str) -> str:
-    """Corrects spacing, the capital and the question mark; other words are left to people or a model.
+    """Corrects spacing, the first capital and the question mark; only people or a model change words.
 
     Raises Cannot.
     """
@@ -65,7 +65,7 @@ def clean(text: str) -> str:
     if sentence.imperative:
         raise Cannot("is an instruction, not a question")
     if not sentence.asks or sentence.lead.lower().startswith("and "):
-        clause(sentence.lower)  # without a question mark only the words say that it is a question
+        clause(sentence.lower)  # without a question mark, only its words can show that it is one
     if not _BEGINS.match(sentence.lower):
         raise Cannot("does not begin like a question")
     return capital(f"{sentence.lead}{sentence.lower if sentence.lead else sentence.body}?")
@@ -75,7 +75,7 @@ def lr_i(text: str) -> str:
     """LR-I: the question as an instruction; an instruction stays as it is. Raises Cannot.
 
     PARC (Schmalfuss et al. 2025) writes `Determine` and `Identify`, words that the demo's models never saw.
-    `Tell me` is as plain, so it costs them only the form and not a new word."""
+    `Tell me` is as plain and has no word that is new to them."""
     sentence = parse(text)
     if sentence.imperative:
         return text
@@ -107,7 +107,7 @@ def lr_c(text: str) -> str:
         return capital(f"{sentence.body}?")
     located = re.fullmatch(rf"(.+){IN_PICTURE}", sentence.lower)
     if located and sentence.asks and _complete(located[1]):
-        # `the two sofas`, where only two are shown, are `the sofas`
+        # `the two sofas` are `the sofas` if only two are shown
         return capital(re.sub(r"^(are the) two ", r"\1 ", located[1]) + "?")
     raise Cannot("has no shorter form that the rules know")
 
@@ -142,7 +142,7 @@ _INSTRUCTIONS = (
     (r"(.+ that) (is|are|can|you can) (.+)", "{1} {2} not {3}"),
     (r"(.+ the \w+) with ((?:more|less|fewer|a|an) .+)", "{1} that does not have {2}"),
 )
-# Clauses behind `tell me` have the word order of a statement.
+# Clauses after `tell me` have the word order of a statement.
 _CLAUSES = (
     (r"((?:what|which|where)\b.* you can) (\w+)", "{1} not {2}"),
     (r"((?:on|in|at) which \w+ you) (see .+)", "{1} do not {2}"),
@@ -163,7 +163,7 @@ def ls_n(text: str) -> str:
 
 
 def _checked(body: str) -> str:
-    """The question as it is. Raises Cannot where `not` is ungrammatical or negates only one of two verbs."""
+    """The question as it is. Raises Cannot if `not` is ungrammatical or negates only one of two verbs."""
     if _ADVERB_FIRST.search(body):
         raise Cannot("has an adverb before its verb, where `not` does not fit")
     if _SECOND_VERB.search(body):
@@ -309,7 +309,7 @@ def ls_m(text: str) -> str:
 
 
 def _less_or_fewer(before: str, after: str) -> str:
-    """`fewer` before countable things, if `more` is followed by a thing."""
+    """`fewer` in place of a `more` that countable things follow, else `less`. Raises Cannot."""
     if not after:
         raise Cannot("compares nothing")
     if not _HOLDS.search(before):
@@ -322,7 +322,7 @@ def _less_or_fewer(before: str, after: str) -> str:
 # The rewriter
 
 REVISION = 3
-"""Raised by hand when the rules may write something else."""
+"""Raised by hand whenever the rules may write other words."""
 NOT_ENGLISH = f"the rules refuse: {RULES_ARE_ENGLISH}, and this does not read as English"
 RULES: Mapping[str, Callable[[str], str]] = {
     "clean": clean,
@@ -342,7 +342,7 @@ class Rules:
         self.notes: dict[str, Any] = {}
 
     def ask(self, asked: Sequence[RewriteTask]) -> Iterator[tuple[RewriteTask, Reply]]:
-        """A rewrite for every task, in their order."""
+        """A rewrite for every task, in the order of the tasks."""
         for task in asked:
             if not is_english(task.question):
                 yield task, Reply(None, NOT_ENGLISH)
