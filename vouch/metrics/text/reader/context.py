@@ -242,7 +242,7 @@ class Context:
 
     @property
     def untrue(self) -> bool:
-        """Whether what follows denies it."""
+        """Whether the words after it deny it."""
         return self.left != NOT and self._denial is not None
 
     @property
@@ -282,7 +282,7 @@ class Context:
         return self._denial is not None and not self.affirmed
 
     def denies(self, other: "Context") -> bool:
-        """Whether the denial after a comma is of the next option instead: `C, is not B`."""
+        """Whether the denial after a comma belongs to the next option instead: `C, is not B`."""
         denial = self._denial
         if denial is None or "," not in denial.group():
             return False

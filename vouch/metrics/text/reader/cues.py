@@ -19,7 +19,7 @@ def phrases(*kinds: str) -> list[str]:
 
 
 def any_of(listed: Iterable[str]) -> str:
-    """A regular expression for one of the phrases, the longest first; whole words where words have spaces.
+    """A regular expression for one of the phrases, the longest first; whole words in scripts with spaces.
 
     Words are grouped by their first character, so that a search skips to these.
     """
@@ -123,11 +123,11 @@ _COPULA = any_of(link for link in phrases("link") if link[0] not in "=-→")
 AFFIRMED = re.compile(
     rf"{PUNCTUATION}(?:{_ASIDE}{_VERB}\s{{1,4}}{_DEGREE}(?:{_BEST}\s)?(?:{piece('likely')}\s)?{_GOOD}|{word('affirms')})"
 )
-"""What stands after an option and makes it the answer: `is the correct answer`."""
+"""Words after an option that make it the answer: `is the correct answer`."""
 BEST = re.compile(
     rf"{PUNCTUATION}{_ASIDE}(?:{piece('relative')}\s)?(?:{_VERB}\s{{1,4}})?(?!{piece('indefinite')}\s){_DEGREE}{_BEST}"
 )
-"""What sets it above the others: `is most similar`."""
+"""Words that call it better than the others: `is most similar`."""
 DENIED = re.compile(
     rf"{PUNCTUATION}{_ASIDE}(?:{piece('optional')}\s)?"
     rf"(?:{_VERB}\s{{1,4}}{_DEGREE}{word('bad')}|{word('denies')})"
@@ -136,12 +136,12 @@ TRUE = re.compile(
     rf"{PUNCTUATION}(?:{piece('optional')}\s?)?(?:{_VERB}\s{{1,4}}(?!{piece('article')}\s)(?:\w{{1,12}}\s)?)?"
     rf"{word('truth')}(?!\s?{piece('noun')})"
 )
-"""What makes it a true statement, which may not be an answer."""
+"""Words that call it a true statement, which need not be the answer."""
 ELLIPTIC = re.compile(rf"\s{_VERB}\s?(?:[.!;\n]|$)")
-"""What follows an option and affirms of it what was denied of another: `A is not right, B is.`"""
+"""Words after an option that affirm of it what was denied of another: `A is not right, B is.`"""
 DENIALS = frozenset(phrases("negation"))
 AFFIRMING = re.compile(word("affirming"))
-"""What contains a negation but denies nothing: `no doubt`."""
+"""Words that contain a negation but deny nothing: `no doubt`."""
 JOINS = _rule(word("join") + "|[,、/&]")
 CONDITION = re.compile(rf"[\s\"'(-]{{0,4}}(?:{piece('so')},?\s)?{word('if')}")
 MID_CONDITION = re.compile(rf"(?<!{piece('this')}){word('midway')}")
@@ -158,7 +158,7 @@ QUESTION = _rule(
 )
 RESTATES = _rule(rf"\n[ \t#*]{{0,8}}{word('restates')}[ \t]{{0,2}}[:：]")
 LINKED = _rule(rf"{word('result')}(?:(?:\s[\w'’=-]{{1,20}}){{0,12}}?\s?(?:{_COPULA}|:)|\s?=)[ \t*]{{0,3}}:?")
-"""`the answer to this question is`, `答案是`."""
+"""Words that lead to the answer: `the answer to this question is`, `答案是`."""
 HEADED = re.compile(rf"[\[【][^\[\]【】\n]{{0,12}}{word('result')}[^\[\]【】\n]{{0,4}}[\]】]$")
 """A heading in brackets: `【答案】`, `[Answer]`."""
 _CANNOT = Finder(

@@ -206,7 +206,7 @@ class Weighed:
         """The kind of a piece within a line."""
         group = it.group
         counted = group.form != VALUE or group.marked or self._result(it)
-        # A bare letter says little, but for `option B`, `... is B.` and the question's own words.
+        # A bare letter says little, except in `option B`, `... is B.` and the question's own words.
         bare = group.form in (BARE, CLOSED) and not group.span.own
         bare = bare and not (it.ends and len(self.asked.words) > 1 and self.asked.repeated(it))
         if affirmed or (
@@ -381,8 +381,8 @@ def _decided(weighed: Weighed) -> Reading:
 
 
 def _mentioned(weighed: Weighed) -> Reading:
-    """The only option mentioned; else the only one of the first sentence or the last one. It counts if it is
-    about the question. An option named amid a text that weighs several is as often as not the wrong one."""
+    """The only option mentioned; else the only one in the first sentence or the last one. It counts if it is
+    about the question. An option named amid a text that weighs several is wrong about as often as right."""
     pieces = weighed.of(MENTION)
     pieces = [it for it in pieces if not it.explains] or pieces
     if len({it.group.places for it in pieces}) == 1:

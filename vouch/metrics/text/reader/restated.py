@@ -22,7 +22,7 @@ _COMPARED = frozenset(cues.phrases("comparative"))
 _VERB = cues.word("asks")
 _ASKS = re.compile(rf"{_VERB}\s", re.IGNORECASE)
 _NEGATION = cues.word("negation")
-# Where a denial begins (group 1) and ends: at punctuation, a contrast, in an aside at a verb (group 2).
+# Where a denial begins (group 1) and ends: at punctuation, a contrast or, in an aside, a verb (group 2).
 _BOUNDS = re.compile(rf"({_NEGATION})|[,;:()—–]|{cues.word('contrast')}|({_VERB})")
 _ASIDES = frozenset(cues.phrases("aside_negation"))
 _RELATIVE = re.compile(cues.word("relative") + r"\s(?:\w{1,8}\s)?$")
@@ -100,7 +100,7 @@ class Asked:
 
 
 def paraphrased(low: str, known: Known) -> list[Group]:
-    """Where the words of an option occur in their order with only small words between them."""
+    """Mentions of options by their words, in their order with only small words between them."""
     options = [_words(text) for text in known.texts]
     sought = {
         words: place
@@ -122,7 +122,7 @@ def paraphrased(low: str, known: Known) -> list[Group]:
 
 
 def answered(low: str, known: Known, question: str) -> Reading | None:
-    """Yes or no to a question whose words a sentence repeats, each denied or not as in the question."""
+    """Yes if a sentence repeats the question's words; no if it denies what they affirm, or the reverse."""
     asked = question.strip().splitlines()[-1].lower() if question.strip() else ""
     asked = asked.rpartition(". ")[2] if not _ASKS.match(asked) else asked
     if not known.answers or not _ASKS.match(asked):
@@ -160,7 +160,7 @@ def _polar(sentence: str, passed: frozenset[str]) -> tuple[set[str], set[str]]:
         end = bound.start() if bound else len(sentence)
         found = _words(sentence[at:end], passed)
         if bound and bound[2] and denies and not (brief and found):
-            continue  # a verb ends no more than an aside: `without handles is`, not `does not have`
+            continue  # a verb ends only an aside: `without handles is`, not `does not have`
         if denies and not found and not (bound and bound[1]):
             words[0].difference_update(clause)
             words[1].update(clause)
