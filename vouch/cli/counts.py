@@ -7,8 +7,10 @@ hub, and prices of models on servers.
 import importlib
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from vouch.datasets.fetch.origin import REMOTE
 from vouch.datasets.first_pass import expectation
 from vouch.datasets.options import BUILT_SCHEMES
 from vouch.datasets.read.files import SourceFiles
+from vouch.models.batching import Passes, PlannedRow, Tokens, count_passes, planned_rows
 from vouch.models.config import ExtractConfig
 from vouch.models.lock_entry import OPENAI, LockEntry
 from vouch.models.packs import PACK_PROMPTS
@@ -44,11 +47,15 @@ from vouch.tables.asked import (
 Cells = Sequence[tuple[str, str]]
 """Pairs of model and dataset that will be asked."""
 TEXT_TOKENS = 80  # of a prompt's words
+BYTES = 3.7  # of a token: 3.69 with SmolLM2's tokenizer over 200 questions, some of them in Chinese
+BEFORE_TOKENS, BETWEEN_TOKENS = 24, 8  # of a chat template: before a prompt, and between it and the answer
+Rows = Mapping[bool, Mapping[PlannedRow, int]]
+"""Rows of passes, each with its number, of models that take images and of models that do not."""
 IMAGE = (1024, 768)  # pixels of the one image that a prompt is assumed to show
 OPTIONS = 4  # assumed for every prompt
 # The arithmetic of docs/internals/performance.md#gpu-hours; none of it was measured.
 PROMPT_TOKENS = 576 + 80  # of its image and its text
-OPERATIONS, BYTES = 125e12, 1.5e12  # a second, of one GPU
+OPERATIONS, READ_BYTES = 125e12, 1.5e12  # a second, of one GPU
 
 
 def variations_of(project: Project, dataset: str) -> list[str]:
@@ -120,9 +127,9 @@ def count_items(name: str, entry: DatasetEntry) -> Items:
 class Count:
     """The prompts of a dataset, and the requests that they make.
 
-    outputs: prompts by request type. packs: the number of packs in which they are asked
-    (vouch/models/requests). texts: prompts that ask for text, by variation. Prompts that repeat another one
-    (`repeats`) are in none of the three. sampled: pairs of (prompts, samples for each), filled in by `of`.
+    outputs: prompts by request type. rows: of the passes that read them, by estimated lengths. texts: prompts
+    that ask for text, by variation. Prompts that repeat another one (`repeats`) are in none of the three.
+    sampled: pairs of (prompts, samples for each), filled in by `of`.
 
     bound: empty if the prompts were counted; `at most` if they are an estimate with every variation on every
     item that may have it; `about` if the number of items or rotations is a guess as well.
@@ -130,7 +137,7 @@ class Count:
 
     prompts: int
     outputs: Mapping[str, int]
-    packs: Mapping[str, int]
+    rows: Rows
     texts: Mapping[str, int] = field(default_factory=dict)
     bound: str = ""
     sampled: tuple[tuple[int, int], ...] = ()
@@ -162,9 +169,14 @@ class Count:
         """The least number of forward passes that begin the samples."""
         return sum(math.ceil(prompts / batch) * times for prompts, times in self.sampled)
 
-    def passes(self, batch: int) -> int:
-        """The least number of forward passes of one model, without those over shared image prefixes."""
-        return sum(math.ceil(count / batch) for count in self.packs.values()) + self.sample_passes(batch)
+    def passes(self, config: ExtractConfig, sees: bool = True) -> Passes:
+        """The forward passes of one model, as they come, without those over shared image prefixes.
+
+        sees: whether it takes images. Each sample begins anew after the pass that read its prompt.
+        """
+        read = count_passes(self.rows[sees], config.batch, config.bucket)
+        again = sum(min(prompts, read.texts) * times for prompts, times in self.sampled)
+        return replace(read, count=read.count + again)
 
 
 _QUESTION = Item(
@@ -199,7 +211,8 @@ def estimate(items: Items, entry: DatasetEntry, variations: Sequence[str]) -> Co
     answers = {output: sum(asked.values()) for output in OUTPUTS if output in outputs}
     guessed = items.groups or any(part.name == CIRCULAR for one in loaded for part in one.parts)
     texts = asked if TEXT in outputs else {}
-    return Count(prompts, answers, answers, texts, "about" if guessed else "at most")
+    rows = {PlannedRow(output, TEXT_TOKENS): number for output, number in answers.items()}
+    return Count(prompts, answers, {True: rows, False: rows}, texts, "about" if guessed else "at most")
 
 
 def kinds_of_questions(entry: DatasetEntry) -> Collection[str]:
@@ -212,23 +225,65 @@ def kinds_of_questions(entry: DatasetEntry) -> Collection[str]:
     return kinds
 
 
+_READ = ["item", "variation", "outputs", "system", "turns", "text", "response", "options", "images"]
+
+
 def count_prompts(path: Path) -> Count:
-    """Counts the prompts in a table. Raises UserError."""
-    prompts, groups, asked = 0, Counter[tuple[str, str, str]](), set[tuple[str, str]]()
-    columns = ["item", "variation", "outputs"]
-    for batch in PROMPTS.open(intact(path)).iter_batches(columns=columns, use_threads=False):
-        for row in batch.to_pylist():
-            prompts += 1
-            asked.add((row["item"], row["variation"]))
-            groups.update((output, row["item"], row["variation"]) for output in row["outputs"])
-    outputs, packs, texts = Counter[str](), Counter[str](), Counter[str]()
-    for (output, item, variation), count in groups.items():
-        if (item, repeats(f"{item}/{variation}/1", variation)) in asked:
-            count -= 1
-        outputs[output] += count
-        texts[variation] += count if output == TEXT else 0
-        packs[output] += count if output == TEXT else math.ceil(count / PACK_PROMPTS)
-    return Count(prompts, outputs, packs, texts)
+    """Counts the prompts in a table, and estimates their lengths. Raises UserError."""
+    prompts, outputs, texts = 0, Counter[str](), Counter[str]()
+    rows: dict[bool, Counter[PlannedRow]] = {True: Counter(), False: Counter()}
+    asked, repeated = set[tuple[str, str]](), list[tuple[tuple[str, str], Mapping[str, Any]]]()
+
+    def add(pack: Sequence[Mapping[str, Any]], output: str) -> None:
+        outputs[output] += len(pack)
+        texts[pack[0]["variation"]] += len(pack) if output == TEXT else 0
+        for sees, of_model in rows.items():
+            of_model.update(_planned(output, pack, sees))
+
+    for (item, variation), group in groupby(_rows(path), key=itemgetter("item", "variation")):
+        of_group = list(group)
+        prompts += len(of_group)
+        asked.add((item, variation))
+        for output in OUTPUTS:
+            pack = [row for row in of_group if output in (row["outputs"] or ())]
+            original = repeats(f"{item}/{variation}/1", variation)
+            if pack and original:
+                repeated.append(((item, original), {**pack[0], "outputs": [output]}))
+                pack = pack[1:]
+            size = 1 if output == TEXT else PACK_PROMPTS
+            for start in range(0, len(pack), size):
+                add(pack[start : start + size], output)
+    for of_original, row in repeated:
+        if of_original not in asked:
+            add([row], row["outputs"][0])
+    in_order = {output: outputs[output] for output in OUTPUTS if output in outputs}
+    return Count(prompts, in_order, rows, texts)
+
+
+def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    for batch in PROMPTS.open(intact(path)).iter_batches(columns=_READ, use_threads=False):
+        yield from batch.to_pylist()
+
+
+def _planned(output: str, pack: Sequence[Mapping[str, Any]], sees: bool) -> Iterator[PlannedRow]:
+    """The rows of a pack, by the lengths of its texts. sees: whether the model takes their images."""
+    after_image = sees and bool(pack[0]["images"])
+    added = BETWEEN_TOKENS + (0 if after_image else BEFORE_TOKENS)
+    lengths, before = [], ""
+    for row in pack:
+        turns = (turn[name] for turn in row["turns"] or () for name in ("question", "answer"))
+        system = "" if after_image else row["system"] or ""
+        text = "\n".join(filter(None, (system, *turns, row["text"], row["response"])))
+        pairs = enumerate(zip(before, text, strict=False))
+        shared = next((index for index, (one, other) in pairs if one != other), min(len(before), len(text)))
+        options = tuple(map(_tokens, row["options"] or ())) if output == LIKELIHOOD else ()
+        lengths.append(Tokens(_tokens(text) + added, _tokens(text[shared:]) + BETWEEN_TOKENS, options))
+        before = text
+    return planned_rows(output, lengths, after_image)
+
+
+def _tokens(text: str) -> int:
+    return max(1, round(len(text.encode()) / BYTES))
 
 
 def count_datasets(
@@ -302,7 +357,7 @@ def gpu_hours(
     greedy = sum(math.ceil(max(one.outputs.values(), default=0) / config.batch) for one in counts)
     samples = sum(one.sample_passes(config.batch) for one in counts)
     passes = cap * (texts + samples) + thought * (greedy + samples)
-    return 2 * parameters * (tokens / OPERATIONS + passes / BYTES) / 3600
+    return 2 * parameters * (tokens / OPERATIONS + passes / READ_BYTES) / 3600
 
 
 def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int, int, float]:

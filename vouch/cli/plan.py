@@ -38,6 +38,7 @@ from vouch.pipeline.yaml12 import load, loads
 from vouch.prompts.config import template_name
 from vouch.prompts.rewrites.table import kinds_of
 from vouch.report.gates import MINIMUM, SIGNIFICANCE
+from vouch.tables.answered import pin_path, read_pin
 from vouch.tables.asked import OUTPUTS
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH
 
@@ -81,9 +82,10 @@ def run(options: argparse.Namespace) -> int:
     counts before cleaning, with every variation that can apply to it. `about` means that the number of items
     or of option rotations is a guess.
 
-    Forward passes are a lower bound. Generated text needs one pass per token, models that keep the size of
-    images need one pass per row, and passes over shared image prefixes are not counted. Answers in the work
-    cache are not asked for again.
+    Forward passes are counted as they come, for lengths that are estimated from the prompts' characters:
+    passes of each length are filled up with copies. Generated text needs one more pass per token, models that
+    keep the size of images need one pass per row, and passes over shared image prefixes are not counted.
+    Answers in the work cache are not asked for again.
 
     Examples:
       vouch plan
@@ -181,24 +183,39 @@ def _named(project: Project, items: Mapping[str, Items], counts: Mapping[str, Co
 def _asked(project: Project, counts: Mapping[str, Count], stale: set[str], cells: Cells) -> dict[str, Any]:
     """The requests to all models together; `later` counts cells that run only if their inputs change."""
     counted = [counts[dataset].of(project.extract, model, dataset) for model, dataset in cells]
+    sees = {model: _sees(model) for model, _ in cells}
+    passes = [
+        cell.passes(project.extract, sees[model]) for cell, (model, _) in zip(counted, cells, strict=True)
+    ]
     return {
         "cells": len(counted),
         "later": sum(f"extract@{model}-{dataset}" not in stale for model, dataset in cells),
         "prompts": sum(cell.prompts for cell in counted),
         "answers": sum(cell.answers for cell in counted),
-        "forward_passes": sum(cell.passes(project.extract.batch) for cell in counted),
+        "forward_passes": sum(one.count for one in passes),
+        "rows_of_passes": sum(one.rows for one in passes),
+        "filling_rows": sum(one.filling for one in passes),
         "bound": "at most" if any(cell.bound for cell in counted) else "exact",
     }
 
 
 def _asked_in_words(project: Project, asked: Row) -> str:
     where = f", {asked['later']} of them only if their inputs change" if asked["later"] else ""
-    most, least = ("", "at least") if asked["bound"] == "exact" else ("at most ", "about")
+    most = "" if asked["bound"] == "exact" else "at most "
+    share = asked["filling_rows"] / max(1, asked["rows_of_passes"])
     return (
         f"{asked['cells']} cells (model x dataset) to extract{where}: {most}{asked['prompts']} prompts, "
-        f"{most}{asked['answers']} answers, {least} {asked['forward_passes']:,} forward passes of "
-        f"{project.extract.batch} rows\n"
+        f"{most}{asked['answers']} answers, about {asked['forward_passes']:,} forward passes of up to "
+        f"{project.extract.batch} rows, {share:.0%} of these filling (lengths estimated)\n"
     )
+
+
+def _sees(model: str) -> bool:
+    """Whether a model takes images, as far as its pin is here."""
+    try:
+        return read_pin(pin_path(model)).sees
+    except UserError:
+        return True
 
 
 def _rewrites(project: Project, items: Mapping[str, Items], stale: set[str]) -> Iterable[str]:

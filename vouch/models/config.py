@@ -48,7 +48,8 @@ class Sampling(BaseModel):
 class ExtractConfig(BaseModel):
     """How prompts are packed into forward passes, and what texts are generated.
 
-    batch: rows of a forward pass. bucket: lengths are padded to a multiple of this many tokens.
+    batch: rows of a forward pass. bucket: lengths are padded to a multiple of this many tokens; `geometric`:
+    to the next of 16, 24, 32, 48, ..., so that passes are full although prompts vary in length.
     threads: of torch. Each engine says which settings can change its answers.
     device: `split` spreads a model over all GPUs. reproducible: `off` lets torch choose faster kernels by the
     processor, docs/reproducibility.md.
@@ -61,7 +62,7 @@ class ExtractConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     batch: int = Field(default=32, ge=1, le=4096)
-    bucket: int = Field(default=32, ge=1, le=4096)
+    bucket: Annotated[int, Field(ge=1, le=4096)] | Literal["geometric"] = 32
     threads: int = Field(default=1, ge=1, le=1024)
     device: Device = "auto"
     reproducible: Literal["auto", "off"] = "auto"
