@@ -1,11 +1,15 @@
 """Shapes of rows and passes by `bucket`, rows that wait for a full pass, and passes counted beforehand."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from vouch.models import batching
 from vouch.models.batching import (
@@ -20,6 +24,7 @@ from vouch.models.batching import (
     planned_rows,
     rows_of_pass,
 )
+from vouch.models.config import ExtractConfig
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
 BUCKETS: tuple[Bucket, ...] = (32, "geometric")
@@ -161,3 +166,19 @@ def test_passes_by_hand() -> None:
     rows = {PlannedRow(LETTERS, 20): 5, PlannedRow(TEXT, 40): 3, PlannedRow(TEXT, 60): 2}
     assert count_passes(rows, 4, 32) == Passes(4, 16, 6, 2)
     assert count_passes({}, 4, 32) == Passes()
+
+
+@pytest.mark.parametrize(
+    "bucket", ["Geometric", "32", 0, -1, 4097, True, 32.5, math.nan, None, [32], {}, "\u0663"]
+)
+def test_other_buckets_are_refused_in_one_line(bucket: Any) -> None:
+    with pytest.raises(
+        ValidationError, match="is neither a whole number from 1 to 4096 nor `geometric`"
+    ) as error:
+        ExtractConfig(bucket=bucket)
+    assert error.value.error_count() == 1
+
+
+def test_keys_of_stored_answers_hold_the_bucket_as_it_stands() -> None:
+    assert [ExtractConfig(bucket=bucket).bucket for bucket in BUCKETS] == [32, "geometric"]
+    assert ExtractConfig().bucket == 32

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from vouch.tables.answered import Device
 from vouch.tables.asked import TEXT_TOKENS
 
+LONGEST_BUCKET = 4096  # tokens
 Cap = Annotated[int, Field(ge=1, le=4096)]
 
 
@@ -62,7 +63,7 @@ class ExtractConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     batch: int = Field(default=32, ge=1, le=4096)
-    bucket: Annotated[int, Field(ge=1, le=4096)] | Literal["geometric"] = 32
+    bucket: Annotated[int, Field(ge=1, le=LONGEST_BUCKET)] | Literal["geometric"] = 32
     threads: int = Field(default=1, ge=1, le=1024)
     device: Device = "auto"
     reproducible: Literal["auto", "off"] = "auto"
@@ -84,6 +85,14 @@ class ExtractConfig(BaseModel):
             for one in self.sampling
             if (not one.models or model in one.models) and (not one.datasets or dataset in one.datasets)
         ]
+
+    @field_validator("bucket", mode="before")
+    @classmethod
+    def _known(cls, bucket: object) -> object:
+        whole = isinstance(bucket, int) and not isinstance(bucket, bool)
+        if bucket != "geometric" and not (whole and 1 <= bucket <= LONGEST_BUCKET):  # type: ignore[operator]
+            raise ValueError(f"is neither a whole number from 1 to {LONGEST_BUCKET} nor `geometric`")
+        return bucket
 
     @field_validator("sampling")
     @classmethod
