@@ -56,7 +56,9 @@ def main(run: Run) -> None:
             published.row(number)
     if first.without_image:
         which = f"{first.without_image} of {items.count} items"
-        print(f"prepare {name}: {which} have no image, so no model is asked about them", file=sys.stderr)
+        print(
+            f"prepare {name}: {which} have no image, so models are asked their words alone", file=sys.stderr
+        )
     if dataset.source.revision:
         run.note("revision", dataset.source.revision)
     run.note("items", items.count)

@@ -123,6 +123,17 @@ def test_a_new_model(hub: ThreadingHTTPServer) -> None:
     assert "README.md" not in Handler.served and "onnx/model.safetensors" not in Handler.served
 
 
+def test_a_model_that_takes_no_images(hub: ThreadingHTTPServer) -> None:
+    text, pinned_to = locked("models: {}\n", "model", "owner/writer", None)
+    assert pinned_to.endswith("; it takes no images") and lock(text) == text
+    entry = loads(text, "models.lock")["models"]["model"]
+    assert entry["sees"] is False and "sees" not in loads(lock(WRITTEN), "models.lock")["models"]["model"]
+    for repo, says in (("owner/writer", "true"), ("owner/open", "false")):
+        text = f"models:\n  model: {{source: {{kind: hub, repo: {repo}, revision: null}}, sees: {says}}}\n"
+        with pytest.raises(UserError, match=f"model: says sees: {says}, but the model takes .*take sees out"):
+            lock(text)
+
+
 def test_what_people_wrote_stays(hub: ThreadingHTTPServer) -> None:
     text = lock(WRITTEN)
     added = set(text.splitlines()) - set(WRITTEN.splitlines())

@@ -51,6 +51,16 @@ class Lists(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def do_POST(self) -> None:
+        """Takes no images; at /many nobody knows."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        known = self.path.startswith("/v1/")
+        body = b'{"error": {"message": "org/Big-7B is not a multimodal model"}}' if known else b"{}"
+        self.send_response(400)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
     def log_message(self, *_: object) -> None:
         """Says nothing."""
 
@@ -121,7 +131,9 @@ def test_servers_and_pinned_models_of_the_hub_are_entries_of_models_lock(
     known = f"  small:\n    source: {source}\n    files: {{model.safetensors: {'ab' * 32}}}\n"
     Path("models.lock").write_text(f"# mine\nmodels:\n{known}", "utf-8")
     models = (f"{server}/v1", f"{server}/many/v1#b", "hub:owner/small")
-    vouch("new", "mine", "--data", "../signs", *(word for model in models for word in ("--model", model)))
+    said = vouch(
+        "new", "mine", "--data", "../signs", *(word for model in models for word in ("--model", model))
+    )
     assert load(Path("profiles/mine.yaml"))["models"] == dict.fromkeys(
         ("org_big_7b", "b", "small"), "models.lock"
     )
@@ -129,10 +141,20 @@ def test_servers_and_pinned_models_of_the_hub_are_entries_of_models_lock(
     assert locked["org_big_7b"] == {
         "engine": "openai",
         "source": {"kind": "server", "url": f"{server}/v1", "name": "org/Big-7B"},
+        "sees": False,
     }
+    assert "sees" not in locked["b"], "nobody knows, so the first run shows it"
+    assert "org_big_7b takes no images" in said and "b takes" not in said.replace("7b takes", "")
     assert Path("models.lock").read_text("utf-8").startswith(f"# mine\nmodels:\n{known}")
     vouch("new", "again", "--data", "../signs", "--model", models[0])
     assert load(Path("models.lock"))["models"] == locked
+
+
+def test_it_says_which_models_take_no_images(here: Path, vouch: Vouch) -> None:
+    config = {"model_type": "llama", "architectures": ["LlamaForCausalLM"]}
+    Path("../my-model/config.json").write_text(json.dumps(config), "utf-8")
+    said = vouch("new", "mine", "--data", "../signs", "--model", "../my-model")
+    assert "my_model takes no images: it is asked the questions without them" in said
 
 
 MINE = "mine --data ../signs --model"

@@ -1,4 +1,5 @@
-"""Families with transformers' own processors: prompts by their chat templates pass the engine's self-check.
+"""Families with transformers' own processors: prompts by their chat templates pass the engine's self-check, and
+those without an image are asked as well.
 
 Those are tried whose processors do without torchvision. The tokenizers have a token a word.
 """
@@ -98,7 +99,8 @@ def test_real_processors_pass_the_self_check(name: str) -> None:
     engine = shared_prefix(LoadedModel(one.model, processor, "cpu"), TEMPLATES[FAMILIES[name].chat], CONFIG)
     assert engine._mode == one.mode, engine.notes["self_check"]
     shown = [Image.new("RGB", (90, 60), "red"), Image.new("RGB", (300, 200), "blue")]
-    asked = [Question(str(n), None, "Which ? A a B b", labels="AB", images=shown[:n]) for n in (1, 2)]
+    asked = [Question(str(n), None, "Which ? A a B b", labels="AB", images=shown[:n]) for n in (0, 1, 2)]
     answers = list(engine.answer(Pack(LETTERS, [question]) for question in asked))
     logits = [found.answer.logits for found in answers if isinstance(found.answer, LetterAnswer)]
-    assert len(logits) == 2 and torch.tensor(logits).isfinite().all() and logits[0] != logits[1]
+    assert len(logits) == 3 and torch.tensor(logits).isfinite().all()
+    assert len(set(map(tuple, logits))) == 3, "without an image, with one, with two"

@@ -115,6 +115,44 @@ def save_llava(
 GRID = [[SIZE, 2 * SIZE], [2 * SIZE, SIZE], [2 * SIZE, 2 * SIZE]]
 
 
+SPOKEN = (  # as most language models have it: contents are texts, and the template writes the begin token
+    "{{ bos_token }}{% for message in messages %}{{ message['role'] | upper + ': ' + message['content'] + '\n' }}"
+    "{% endfor %}{% if add_generation_prompt %}ASSISTANT:{% endif %}"
+)
+
+
+def save_language_model(folder: Path, family: str, chat: str | None = SPOKEN, **changes: Any) -> Path:
+    """A causal language model (or one with an encoder) of a family, without a processor or a padding token."""
+    import torch
+    import transformers as t
+
+    words = byte_pairs(chat) if family == "qwen2" else tokenizer(chat=chat)  # Qwen's tokenizer is of bytes
+    words.pad_token = None
+    sizes = {
+        "vocab_size": len(words) + 3,
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 4,
+        "max_position_embeddings": 256,
+    }
+    ends = {"bos_token_id": words.bos_token_id, "eos_token_id": words.eos_token_id, "pad_token_id": None}
+    config = t.AutoConfig.for_model(family, **sizes | ends | changes)
+    auto = t.AutoModelForSeq2SeqLM if config.is_encoder_decoder else t.AutoModelForCausalLM
+
+    def model() -> Any:
+        made = auto.from_config(config)
+        with torch.no_grad():
+            for value in made.parameters():
+                if value.ndim > 1:
+                    value.normal_(0, 1.5 / value.shape[-1] ** 0.5)
+        made.generation_config = t.GenerationConfig(**ends)
+        return made
+
+    return _saved(folder, words, model, 0)
+
+
 def save_llava_next(folder: Path) -> Path:
     """LLaVA-NeXT's classes: the number of tokens of an image depends on its size."""
     from transformers import LlavaNextConfig, LlavaNextForConditionalGeneration
@@ -146,7 +184,7 @@ def pieces() -> Any:
     )
 
 
-def byte_pairs(chat: str) -> Any:
+def byte_pairs(chat: str | None) -> Any:
     """A byte-level tokenizer that has learnt `:A`, ` A`, ` B` and ` C` as tokens; A and B alone are bytes."""
     from tokenizers import Tokenizer
     from tokenizers.decoders import ByteLevel as Joined

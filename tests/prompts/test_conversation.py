@@ -91,7 +91,7 @@ def test_items_in_no_conversation_have_no_dialogue() -> None:
 def test_own_answers_need_texts() -> None:
     with refused(r"b/dialogue: repeats the answer to a/dialogue, .*`outputs` of .*talk"):
         turns_of("dialogue", template=PLAIN)
-    bare = tuple(replace(item, images=(), turns=()) for item in (FIRST, SECOND))
+    bare = tuple(replace(item, images=(), question="", turns=()) for item in (FIRST, SECOND))
     assert turns_of("dialogue", template=PLAIN, items=(bare[0], replace(bare[1], turns=bare[:1]))) == [], (
         "nobody asks"
     )
@@ -145,7 +145,8 @@ def test_the_model_sees_its_answer_and_both_orders(kind: str) -> None:
         assert row["outputs"] == ["letters"] and row["labels"] == ["A", "B"] and row["answers"] == []
         assert row["images"] == plain["images"] and row["effect"] == "own"
     assert [row["order"] for row in found] == [[0, 1], [1, 0]]
-    assert rows("p_true", replace(item, images=()), spoken) == [], "nobody answers it"
+    assert [row["images"] for row in rows("p_true", replace(item, images=()), spoken)] == [[], []]
+    assert rows("p_true", replace(item, images=(), question=""), spoken) == [], "nobody answers it"
 
 
 def test_it_comes_after_the_answers_that_it_asks_about() -> None:

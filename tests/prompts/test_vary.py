@@ -76,7 +76,7 @@ def test_where_marks_and_images_go(project, item, way, operation):
     assert rows[0]["text"].startswith("Is it image 2?\nA. image 1\n") and rows[0]["options"][0] == "image 1"
     assert rows[1]["text"].startswith("Which?\nA. " if way == "first" else "Which?\n")
     assert rows[3]["text"].startswith("Which?\nimage 1\n" if way == "first" else "Which?\n")
-    assert rows[3]["outputs"] == []
+    assert rows[3]["outputs"] == ["letters"]
 
 
 def test_several_answers_and_what_is_asked(project, item):
@@ -85,10 +85,12 @@ def test_several_answers_and_what_is_asked(project, item):
             item(id="a", answers=[0, 1]),
             item(id="b", images=[]),
             item(id="c", kind="text", options=[], answers=[], references=["7"], hint="h"),
+            item(id="d", images=[], question=""),
+            item(id="e", question=""),
         ]
     )
-    assert [row["answers"] for row in rows] == [[0, 1], [1], []]
-    assert [row["outputs"] for row in rows] == [["letters"], [], ["text"]]
+    assert [row["answers"] for row in rows] == [[0, 1], [1], [], [1], [1]]
+    assert [row["outputs"] for row in rows] == [["letters"], ["letters"], ["text"], [], ["letters"]]
     assert rows[2]["text"] == "h\nWhat is shown?" and rows[2]["options"] == []
 
 
@@ -156,13 +158,18 @@ def of_style(project, name="own", **keys):
 
 def test_a_style_says_what_is_asked(project, item):
     template = of_style(project, outputs="[likelihood, text]", response='"The answer is"', max_tokens=7)
-    closed, blind, free = project.vary(
-        [item(), item(id="b", images=[]), item(id="c", kind="text", options=[], answers=[])], template
+    closed, blank, free = project.vary(
+        [
+            item(),
+            item(id="b", images=[], question=""),
+            item(id="c", kind="text", options=[], answers=[]),
+        ],
+        template,
     )
     assert (closed["outputs"], closed["max_tokens"]) == (["likelihood", "text"], 7)
-    assert (blind["outputs"], blind["max_tokens"]) == ([], None)
+    assert (blank["outputs"], blank["max_tokens"]) == ([], None)
     assert (free["outputs"], free["max_tokens"]) == (["text"], 7)
-    assert {row["response"] for row in (closed, blind, free)} == {"The answer is"}
+    assert {row["response"] for row in (closed, blank, free)} == {"The answer is"}
     (letters,) = project.vary([item()], of_style(project, max_tokens=7))
     assert (letters["outputs"], letters["max_tokens"]) == (["letters"], None)
 

@@ -21,8 +21,9 @@ import pytest
 from tests.models.project import Project, image, prompt
 from tests.real.serve import CONTEXT
 from tests.refusals import refused
-from vouch.models.server.client import served
+from vouch.models.server.client import ServerSettings, served
 from vouch.models.server.engine import ENOUGH
+from vouch.models.server.images import refuses_images
 
 ROOT = Path(__file__).parents[2]
 REAL = ROOT / "build/real"
@@ -182,9 +183,10 @@ def test_pictures_for_a_model_without_eyes_stop_the_stage_at_once(
     made = project_of(tmp_path, llama, served(llama)[0], monkeypatch)
     made.ask([prompt(f"q{n}/original", f"{n}?", [IMAGE], "ABC") for n in range(ENOUGH + 8)], [IMAGE])
     start = time.monotonic()
-    with refused("answers no question: .*image input is not supported"):
+    with refused("takes no images: .*image input is not supported"):
         made.extract()
     assert time.monotonic() - start < 20
+    assert refuses_images(llama, served(llama)[0], ServerSettings())
 
 
 def test_transformers_serve(transformers: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

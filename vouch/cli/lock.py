@@ -1,6 +1,7 @@
 """`vouch lock`: pins models and datasets to a commit or to the digests of their files."""
 
 import argparse
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,14 @@ from vouch.datasets.fetch.download import fetch
 from vouch.datasets.fetch.hub import commit_of
 from vouch.datasets.fetch.origin import REMOTE, Download, Origin
 from vouch.models.lock_entry import LOCAL_ENGINE, FolderSource, HubSource
-from vouch.models.pins import check_model_folder, check_model_type, count_parameters, dtype_of, resolve
+from vouch.models.pins import (
+    check_model_folder,
+    check_model_type,
+    count_parameters,
+    dtype_of,
+    resolve,
+    takes_images,
+)
 from vouch.params.project import MODELS, Models
 from vouch.pipeline.dag import PARAMS
 from vouch.pipeline.errors import UserError, did_you_mean
@@ -186,6 +194,7 @@ def locked(
         facts = {"licence": pin.licence} if pin.licence else {}
         fill(entry, pin.files, pin.dtype, pin.parameters, facts)
         pinned_to = f"{source.repo} at {pin.revision[:12]}, {len(pin.files)} files"
+        pinned_to += _noted(name, entry, pin.sees)
         pinned_to += moved_on(name, pin.revision, pin.head)
     elif isinstance(source, FolderSource):
         folder = Path(source.path)
@@ -194,12 +203,35 @@ def locked(
         check_model_type(config, str(folder))
         files = folder_digests(folder)
         fill(entry, files, dtype_of(config), count_parameters(folder), {})
-        pinned_to = f"{folder}, {len(files)} files"
+        pinned_to = f"{folder}, {len(files)} files" + _noted(name, entry, takes_images(config))
+    elif served_without_images(name, source.url, source.name):
+        pinned_to = f"{source.name} at {source.url}" + _noted(name, entry, sees=False)
     else:
         raise UserError(f"{MODELS}: {name} is on a server, which has no files to pin; use it as it is")
     changed = edited(document)
     _validated(changed)
     return changed, pinned_to
+
+
+def served_without_images(model: str, url: str, name: str) -> bool:
+    """Whether a server, asked with the model's key, says that it takes no images."""
+    from vouch.models.server.client import read_settings
+    from vouch.models.server.images import refuses_images
+
+    return refuses_images(url, name, read_settings(model, url, os.environ))
+
+
+def _noted(name: str, entry: CommentedMap, sees: bool) -> str:
+    """Writes into an entry that its model takes no images; says so. Raises UserError if it says otherwise."""
+    if entry.get("sees", sees) != sees:
+        raise UserError(
+            f"{MODELS}: {name}: says sees: {str(not sees).lower()}, but the model takes "
+            f"{'' if sees else 'no '}images; take sees out of it"
+        )
+    if sees:
+        return ""
+    _put(entry, "sees", False)
+    return "; it takes no images"
 
 
 def _entry(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vouch.cli.command import FILES, argument, command
-from vouch.cli.lock import locked
+from vouch.cli.lock import locked, served_without_images
 from vouch.cli.printing import plain
 from vouch.cli.schema import FOLDER
 from vouch.cli.use import MODELINE, PROFILES, as_params, edited, editor, flow
@@ -17,12 +17,14 @@ from vouch.datasets.loaders import jsonl
 from vouch.datasets.read.files import SourceFiles
 from vouch.datasets.read.forms import ENDINGS
 from vouch.models.lock_entry import SERVER_ENGINE
+from vouch.models.pins import takes_images
 from vouch.params.check import TRAINED, check_params
 from vouch.params.project import MODELS, PARAMS, Models
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.validation import NAME, validated
 from vouch.pipeline.yaml12 import load, loads
+from vouch.tables.answered import read_json
 from vouch.tables.results import model_slug
 
 HUB = "hub:"
@@ -104,6 +106,8 @@ def run(options: argparse.Namespace) -> int:
     data = ", ".join(f"{n} questions of {name}" for name, n in zip(datasets, questions, strict=True))
     next_steps = "switches to it, `dvc repro` runs it and builds reports/index.html"
     print(f"new: {path}: {plain(data)}, for {plain(', '.join(models))}")
+    for name in _without_images(models, lock):
+        print(f"new: {plain(name)} takes no images: it is asked the questions without them")
     print(f"new: `vouch use {options.name}` {next_steps}")
     return 0
 
@@ -174,6 +178,19 @@ def _check_folders(models: dict[str, str]) -> None:
             answer_files(here, name)
 
 
+def _without_images(models: dict[str, str], lock: str) -> Iterator[str]:
+    """The models that take no images, as their folder or their entry of models.lock says."""
+    entries = validated(Models, loads(lock, str(MODELS)), str(MODELS)).models
+    for name, source in models.items():
+        if source == str(MODELS):
+            sees = entries[name].sees is not False
+        else:
+            config = Path(source) / "config.json"
+            sees = not config.is_file() or takes_images(read_json(config))
+        if not sees:
+            yield name
+
+
 def _trained(models: dict[str, str]) -> Iterator[tuple[str, Any]]:
     """The entries of `train` for models that a stage makes: from params.yaml, or else from a profile.
 
@@ -209,6 +226,7 @@ def _of_server(given: str, lock: str) -> tuple[str, str, str]:
         document["models"][slug] = {
             "engine": SERVER_ENGINE,
             "source": flow(kind="server", url=url, name=name),
+            **({"sees": False} if served_without_images(slug, url, name) else {}),
         }
     elif entry["source"].get("url") != url or entry["source"].get("name") != name:
         raise UserError(

@@ -113,6 +113,24 @@ def hush() -> None:
     transformers.utils.logging.disable_progress_bar()
 
 
+def auto_class(folder: Path, sees: bool) -> Any:
+    """The class of transformers that loads a model folder: one for images and texts, or for texts alone.
+
+    Raises UserError where the model is of neither kind, and whatever transformers raises.
+    """
+    config = transformers.AutoConfig.from_pretrained(folder, **LOCAL)
+    if sees:
+        known = transformers.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+    else:
+        known = transformers.MODEL_FOR_CAUSAL_LM_MAPPING
+    if type(config) not in known or (not sees and config.is_encoder_decoder):
+        raise UserError(
+            f"{folder}: a model of type {config.model_type} is neither a vision-language model nor a "
+            "language model that goes on from its prompt, as transformers loads them; take another"
+        )
+    return transformers.AutoModelForImageTextToText if sees else transformers.AutoModelForCausalLM
+
+
 def load_weights(
     auto: Any, folder: Path, dtype: str, wanted: str, device: str, unread: str | None = None
 ) -> tuple[Any, str]:

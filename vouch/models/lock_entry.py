@@ -144,7 +144,8 @@ class LockEntry(_LockEntry):
     those of the model: `image_processor_type` and what that class knows. answer_prefix: begins an answer
     whose letter is read, for a model that says something else first, if the prompt gives no beginning.
     template_kwargs: variables of the chat template, by its own names. reasoning: how a model thinks before it
-    answers, or `off`, which sets the template's `enable_thinking` to false.
+    answers, or `off`, which sets the template's `enable_thinking` to false. sees: whether a server's model,
+    or the one that gave released answers, takes images; files of weights say it themselves.
     dtype, parameters: the model's own where not given. facts: what analyses group by.
     prices: of a server, for `vouch plan`; they change no answer.
     unpinned: it may answer without a commit, so that nobody can tell later which model it was.
@@ -159,6 +160,7 @@ class LockEntry(_LockEntry):
     answer_prefix: str | None = Field(default=None, min_length=1)
     template_kwargs: dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], bool | int | str] = {}
     reasoning: Reasoning | Literal["off"] | None = None
+    sees: bool | None = None
     parameters: int | None = Field(default=None, ge=1)
     facts: Facts = Facts()
     prices: Prices | None = None

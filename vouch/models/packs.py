@@ -5,7 +5,8 @@ for letters and likelihood, a single prompt for text. It depends only on the ite
 variation that is added later leaves all other packs as they are. The first prompt of `circular` is the
 original once more (of `circular+vr_b`: `vr_b`): in a pack of its own it has the original's key, and is not
 asked a second time. Placeholders `{answer k}` of dialogues are filled with the model's own answers to earlier
-prompts.
+prompts. A model that takes no images gets prompts without them, so variations of an item that change only its
+images share their keys: the question is asked once.
 """
 
 import hashlib
@@ -21,6 +22,7 @@ from typing import Any
 from vouch.models.config import ExtractConfig
 from vouch.models.engine import Decoding
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, PLACEHOLDER, PROMPTS, TEXT, prompts_path, repeats
+from vouch.tables.marks import in_words, marked, without_figure
 
 Prompt = dict[str, Any]  # columns of the prompts table, and `row`, its index there
 KnownTexts = Mapping[str, str | None]  # id of a prompt -> its greedy text, None if it has no answer
@@ -35,18 +37,19 @@ _COLUMNS = [
 class PromptTable:
     """All prompts of a dataset, in their order; none if it is not `asked`.
 
-    max_tokens: of a text whose prompt sets no cap.
+    max_tokens: of a text whose prompt sets no cap. sees: whether the model takes images; if not, prompts are
+    without them.
     """
 
-    def __init__(self, dataset: str, max_tokens: int, asked: bool = True) -> None:
+    def __init__(self, dataset: str, max_tokens: int, asked: bool = True, sees: bool = True) -> None:
         self._path = prompts_path(dataset)
-        self._max_tokens, self._asked = max_tokens, asked
+        self._max_tokens, self._asked, self._sees = max_tokens, asked, sees
 
     def __iter__(self) -> Iterator[Prompt]:
         for row, prompt in enumerate(self._rows(_COLUMNS)):
             prompt["row"] = row
             prompt["max_tokens"] = prompt["max_tokens"] or self._max_tokens
-            yield prompt
+            yield prompt if self._sees else without_images(prompt)
 
     def _rows(self, columns: list[str]) -> Iterator[Prompt]:
         if self._asked:
@@ -59,6 +62,24 @@ class PromptTable:
         return frozenset(
             name for row in self._rows(["earlier"]) for names in row["earlier"] or () for name in names
         )
+
+
+_FRONT = re.compile(
+    r"\A(?:<image [1-9][0-9]*>\n)+"
+)  # where a template puts images that the words do not mark
+
+
+def without_images(prompt: Prompt) -> Prompt:
+    """The prompt for a model that takes no images. Marks where they stood are left out, or become words as in
+    the variation `text_only`."""
+    options = list(map(in_words, prompt["options"] or ()))
+    one = len(prompt["images"] or ()) == 1 and not any(map(marked, prompt["options"] or ()))
+
+    def bare(text: str) -> str:
+        return without_figure(text) if one else in_words(_FRONT.sub("", text))
+
+    turns = [{**turn, "question": bare(turn["question"])} for turn in prompt["turns"] or ()]
+    return {**prompt, "images": [], "text": bare(prompt["text"]), "turns": turns, "options": options}
 
 
 class Pending(Exception):

@@ -74,6 +74,7 @@ def pinned(name: str, source: str, entries: Mapping[str, Any]) -> Pin:
         engine="released",
         source=Source(kind="released", path=source),
         files={relative(file.path, Path(source)): file_digest(file.path) for file in files.values()},
+        sees=not (entry and entry.sees is False),
         facts=entry.facts.model_dump(exclude_defaults=True) if entry else {},
     )
 
@@ -90,7 +91,7 @@ def _of_entry(name: str, entry: LockEntry | None) -> Pin:
     if entry is None:
         raise UserError(f"{LOCK}: has no model {name}; `vouch lock {name} --repo OWNER/NAME` adds it")
     if isinstance(entry.source, ServerSource):
-        return _pin(name, entry, {}, "float32", entry.parameters)
+        return _pin(name, entry, {}, "float32", entry.parameters, entry.sees is not False)
     if not isinstance(entry.source, HubSource):
         raise UserError(f"params.yaml: models.{name}: {LOCK} says it is a folder; write {entry.source.path}")
     if not entry.pinned and not entry.unpinned:
@@ -110,11 +111,19 @@ def _of_folder(name: str, folder: Path, entry: LockEntry) -> Pin:
     if isinstance(entry.source, HubSource):
         check_arrived(digests, folder)
     check_digests(entry.files, digests, folder)
-    dtype = entry.dtype or dtype_of(read_json(folder / "config.json"))
-    return _pin(name, entry, digests, dtype, entry.parameters or counted)
+    config = read_json(folder / "config.json")
+    sees = takes_images(config)
+    if entry.sees not in (None, sees):
+        raise UserError(
+            f"{LOCK}: {name}: says sees: {str(entry.sees).lower()}, but {folder / 'config.json'} is of a "
+            f"model that takes {'' if sees else 'no '}images ({_class_name(config)}); leave sees out"
+        )
+    return _pin(name, entry, digests, entry.dtype or dtype_of(config), entry.parameters or counted, sees)
 
 
-def _pin(name: str, entry: LockEntry, files: dict[str, str], dtype: Dtype, parameters: int | None) -> Pin:
+def _pin(
+    name: str, entry: LockEntry, files: dict[str, str], dtype: Dtype, parameters: int | None, sees: bool
+) -> Pin:
     return Pin(
         model=name,
         engine=entry.engine,
@@ -125,6 +134,7 @@ def _pin(name: str, entry: LockEntry, files: dict[str, str], dtype: Dtype, param
         answer_prefix=entry.answer_prefix,
         template_kwargs=entry.template_variables,
         reasoning=entry.reasoning if isinstance(entry.reasoning, Reasoning) else None,
+        sees=sees,
         dtype=dtype,
         parameters=parameters,
         facts=entry.facts.model_dump(exclude_defaults=True),
@@ -202,6 +212,26 @@ def has_class(config: Mapping[str, Any]) -> bool:
             known.MODEL_FOR_ZERO_SHOT_IMAGE_CLASSIFICATION_MAPPING_NAMES,
         )
     )
+
+
+def takes_images(config: Mapping[str, Any]) -> bool:
+    """Whether a model takes images, by its config.json. A causal language model does not, nor does the text
+    part of a vision-language model that was saved alone: its model_type may be that of the whole."""
+    from transformers.models.auto import modeling_auto as known
+
+    kind = str(config.get("model_type"))
+    language = known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind)
+    whole = known.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES.get(kind)
+    if language is None or whole is None:
+        return language is None or "vision_config" in config
+    return bool(whole == language) or _class_name(config) != language
+
+
+def _class_name(config: Mapping[str, Any]) -> str:
+    """The class with which a model was saved, else its model_type."""
+    classes = config.get("architectures")
+    named = classes[0] if isinstance(classes, list) and classes else None
+    return str(named or config.get("model_type"))
 
 
 def check_no_code(path: Path, config: Mapping[str, Any]) -> None:
@@ -337,7 +367,7 @@ def check_digests(expected: Mapping[str, str], digests: Mapping[str, str], folde
 @dataclass(frozen=True)
 class Resolved:
     """One commit of a model. head: the latest one. files: name -> SHA-256. licence: as the model card writes
-    it, else null."""
+    it, else null. sees: whether it takes images."""
 
     revision: str
     head: str
@@ -345,6 +375,7 @@ class Resolved:
     dtype: str
     parameters: int
     licence: str | None
+    sees: bool
 
 
 def resolve(repo: str, revision: str, command: str) -> Resolved:
@@ -384,6 +415,7 @@ def resolve(repo: str, revision: str, command: str) -> Resolved:
         dtype=dtype_of(config),
         parameters=sum(sum(header.parameter_count.values()) for header in headers),
         licence=_licence(info.card_data),
+        sees=takes_images(config),
     )
 
 

@@ -46,7 +46,7 @@ class Session:
     def __init__(self, pin: Pin, config: ExtractConfig) -> None:
         self.name, self.config = pin.model, config
         self.max_tokens = config.max_tokens_of.get(pin.model, config.max_tokens)
-        self._pin = pin
+        self._pin, self.sees = pin, pin.sees
         self._kind = engine_kind(pin.engine)
         revisions = [self._kind.revision, opening.REVISION]
         self.revision = f"{pin.engine}/{'.'.join(map(str, revisions))}"
@@ -86,7 +86,7 @@ class DatasetRequests:
         self.label = f"{model.name} {name}"
         self.caches = {output: model.cache(output, name) for output in OUTPUTS}
         self.keys = model.keys(name)
-        self.prompts = PromptTable(name, model.max_tokens, model.config.asks(model.name, name))
+        self.prompts = PromptTable(name, model.max_tokens, model.config.asks(model.name, name), model.sees)
         self.known_texts: dict[str, str | None] = {}
 
     def _groups(self) -> Iterator[list[KeyedPack]]:

@@ -21,8 +21,9 @@ from vouch.prompts.combination import Variation
 from vouch.prompts.draft import TURNS, Draft, Item, Step, prompt_id, start
 from vouch.prompts.exchange import Exchanges
 from vouch.prompts.fit import as_added
-from vouch.prompts.template import ADDED, JOINING, LABELS, ImageMarks, Template, in_words
+from vouch.prompts.template import ADDED, JOINING, LABELS, ImageMarks, Template
 from vouch.tables.asked import ACCEPTED, BY_HAND, CLEAN, ITEMS, PLACEHOLDER, TEXT, image_revision
+from vouch.tables.marks import in_words
 
 # Reading items
 

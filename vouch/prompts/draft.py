@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from vouch.prompts.template import Template, marked
+from vouch.prompts.template import Template
+from vouch.tables.marks import marked
 
 WORDS = "words"  # texts of the item
 IMAGES = "images"  # which images are shown, their order, and the operations on them
@@ -69,8 +70,8 @@ class Draft(NamedTuple):
     variation: name of the whole variation, combination and level included.
     order: indices of the item's options in the order that will be shown.
     images: in the order of the item; the template may join them afterwards.
-    asked: whether a model is asked; released logits are joined on prompts that no model is asked. Items
-        without an image are not asked. A control that takes the images away leaves this as it is.
+    asked: whether a model is asked: an item with neither an image nor a question is not. Released answers are
+        joined on its prompts.
     turns: earlier exchanges, question and answer. A question is a text as it will be shown, or the draft of
         an earlier item, which is rendered like this one.
     earlier: for each placeholder `{answer k}` the ids (`prompt_id`) of the prompts that fill it. These come
@@ -90,7 +91,8 @@ class Draft(NamedTuple):
 def start(item: Item, template: Template, variation: str) -> Draft:
     """The item as its source has it, for the first variation of a combination to change."""
     images = tuple(ShownImage(digest) for digest in item.images)
-    return Draft(variation, item, template, tuple(range(len(item.options))), images, bool(item.images))
+    asked = bool(images or item.question.strip())
+    return Draft(variation, item, template, tuple(range(len(item.options))), images, asked)
 
 
 def prompt_id(item: str, variation: str, number: int | None = None) -> str:

@@ -11,8 +11,9 @@ from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
-from vouch.prompts.template import ADDED, ImageMarks, Template, changed_marks, marked
+from vouch.prompts.template import ADDED, ImageMarks, Template, changed_marks
 from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables.marks import marked
 
 # Matches `None of these numbers is possible` and `none of them` as well as `None of the above`.
 _NONE = re.compile(

@@ -24,6 +24,7 @@ from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.yaml12 import load
 from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
 from vouch.tables.asked import IMAGE_MARK, LETTERS, OUTPUTS
+from vouch.tables.marks import in_words, marked, without_figure
 
 TEMPLATES = Path("vouch/prompts/templates")
 ADDED = {"dont_know": DONT_KNOW, "none_of_above": NONE_OF_ABOVE}
@@ -242,38 +243,7 @@ def _checked(value: Any, where: str) -> Template:
 
 # Marks of images in the words of an item: `<image 1>`
 
-_FIRST = re.compile(rf"^(?:{IMAGE_MARK.pattern}[ \t]*)+")
-_BEGIN = "<image"  # of every mark; looked for first, because most texts have none
 _IN_WORDS = re.compile(r"(?<!<)\bimage [1-9][0-9]{0,3}\b")
-_LAST = re.compile(rf"(?:{IMAGE_MARK.pattern}[ \t]*)+$")
-
-
-def marked(text: str) -> bool:
-    """Whether a text may hold a mark; a text that does not is shown as it is."""
-    return _BEGIN in text
-
-
-def in_words(text: str) -> str:
-    """The text with every mark as words: `image 1`."""
-    return IMAGE_MARK.sub(r"image \1", text) if marked(text) else text
-
-
-def without_figure(text: str) -> str:
-    """The text without marks at the ends of lines, and without lines that hold nothing else; other marks as
-    words."""
-    if not marked(text):
-        return text
-    lines = text.split("\n")
-    kept = [bare for line in lines if (bare := _without_ends(line)) or not IMAGE_MARK.search(line)]
-    return in_words("\n".join(kept)) if "".join(kept).strip() else in_words(text)
-
-
-def _without_ends(line: str) -> str:
-    head = line.lstrip(" \t")
-    if _FIRST.match(head):
-        line = _FIRST.sub("", head)
-    last = _LAST.search(line)
-    return line[: last.start()].rstrip(" \t") if last else line
 
 
 def changed_marks(before: str, after: str) -> tuple[bool, bool]:

@@ -85,7 +85,8 @@ class Pin(BaseModel):
     answer_prefix  how an answer begins before its letter is read, left out if there is no such text
     template_kwargs  variables of the chat template, left out if there are none
     reasoning how the model thinks before it answers, left out if it does not
-    sees        whether it takes images; left out if it does. A language model does not
+    sees        whether it takes images; left out if it does. A language model does not: it is asked the same
+                prompts without their images
     files       name -> SHA-256 of every file of the model folder that may be loaded, or of every answer file
     dtype       see Dtype
     parameters  number of parameters, null if unknown
@@ -93,7 +94,8 @@ class Pin(BaseModel):
 
     The digest covers all that can change an answer (files, template and its variables, processor, reasoning,
     engine, dtype, a server's name for the model) and nothing else: not the path or address, so that moving a
-    folder repeats no work, and not the prefix, which is part of each prompt whose letter is read.
+    folder repeats no work, and neither the prefix nor `sees`: each prompt has the one, and lacks its images
+    without the other.
     """
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
@@ -126,7 +128,6 @@ class Pin(BaseModel):
             **({"processor": self.processor} if self.processor else {}),
             **({"template_kwargs": self.template_kwargs} if self.template_kwargs else {}),
             **({"reasoning": self.reasoning.model_dump()} if self.reasoning else {}),
-            **({} if self.sees else {"sees": False}),
         }
         return hashlib.sha256(canonical_json(relevant).encode()).hexdigest()
 

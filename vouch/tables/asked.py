@@ -210,8 +210,8 @@ images      recipe[]    recipes, rendered where used: `images`, digests of the s
                         (`write:7:red star`). An operation is done to each image by
                         itself, a joining one makes one image of two; without steps an image is shown as it
                         is
-outputs     string[]    what is asked for, of OUTPUTS; empty for prompts that nobody asks (released logits
-                        join on them)
+outputs     string[]    what is asked for, of OUTPUTS; empty for an item with neither an image nor a question,
+                        of which nobody is asked (released answers join on it)
 max_tokens  int32       most tokens of a generated text, null for `extract.max_tokens`
 """,
         turn=TURN,

@@ -17,7 +17,7 @@ from tests.models.loopback_server import NAME, Loopback, answer_body
 from tests.models.server.asked import by_question, engine, image, letters, questions, spelled, truth
 from vouch.models.engine import Decoding, LetterAnswer, Pack, Question, Refusal, TextAnswer
 from vouch.models.server.completions import completion, text
-from vouch.models.server.engine import data_url
+from vouch.models.server.images import data_url
 
 
 @pytest.mark.parametrize("most", [20, 6])

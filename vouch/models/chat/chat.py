@@ -23,6 +23,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 from vouch.models.engine import Question
@@ -30,6 +31,8 @@ from vouch.models.sandbox import render
 from vouch.pipeline.errors import UserError, reason
 
 SPELLINGS = ("", " ")
+TEXTS_ALONE = (Path(__file__).parent / "templates/plain.jinja").read_text("utf-8")
+"""The chat template of a model that has none: a base model goes on from the texts."""
 BRACKET = "("
 _SHOWN = 12  # characters of a prompt's end in a message
 Encode = Callable[[Sequence[str]], list[list[int]]]

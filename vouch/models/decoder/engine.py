@@ -17,7 +17,7 @@ from vouch.models.config import ExtractConfig
 from vouch.models.decoder.answering import SharedPrefix
 from vouch.models.decoder.decoding import ends
 from vouch.models.decoder.passes import Forward
-from vouch.models.decoder.preparing import LoadedModel, Preparer
+from vouch.models.decoder.preparing import LoadedModel, Preparer, TextProcessor
 from vouch.models.decoder.self_check import choose_mode, keep_mode, known_mode, mode_path, probes
 from vouch.models.engine import ENGINES, Engine
 from vouch.models.families import family_of
@@ -25,6 +25,7 @@ from vouch.models.loading import (
     ADVICE,
     KIND,
     LOCAL,
+    auto_class,
     image_processor,
     load_weights,
     opening,
@@ -41,7 +42,7 @@ def load(pin: Pin, config: ExtractConfig) -> Engine:
     """The pinned model. Raises UserError if its files are not those pinned or cannot be loaded."""
     folder = pinned_folder(pin)
     sandbox.start_renderer()  # takes a second, as the weights do
-    loaded = load_model(folder, pin.dtype, pin.template, config, pin.processor)
+    loaded = load_model(folder, pin.dtype, pin.template, config, pin.processor, pin.sees)
     template = with_variables(loaded.processor, pin.template, pin.template_kwargs)
     with opening(folder, "fails at its first questions", ADVICE):
         if loaded.model.config.get_text_config().is_encoder_decoder:
@@ -58,32 +59,30 @@ def load(pin: Pin, config: ExtractConfig) -> Engine:
 
 
 def load_model(
-    folder: Path, dtype: str, template: str | None, config: ExtractConfig, settings: Mapping[str, Any] = {}
+    folder: Path,
+    dtype: str,
+    template: str | None,
+    config: ExtractConfig,
+    settings: Mapping[str, Any] = {},
+    sees: bool = True,
 ) -> LoadedModel:
     """The model of a folder.
 
     template: replaces its chat template. settings: of its image processor, over those of the folder.
-    Raises UserError, one line, whatever is wrong with the folder or the device.
+    sees: whether it takes images. Raises UserError, one line, whatever is wrong with folder or device.
     """
     device = prepare_device(config.device, config.threads)
     sandbox.check_tokenizer(folder)
     with opening(folder, "cannot be loaded", "save the model anew"):
-        processor = transformers.AutoProcessor.from_pretrained(folder, **LOCAL)
-        processor = with_settings(processor, folder, settings)
+        auto = auto_class(folder, sees)
+        processor = read_processor(folder, settings, sees)
         family = family_of(transformers.AutoConfig.from_pretrained(folder, **LOCAL))
-        for part in ("image_processor", "tokenizer"):
-            if not hasattr(processor, part):
-                raise UserError(
-                    f"{folder}: its processor is a {type(processor).__name__}, which has no {part}; correct "
-                    "processor_class in processor_config.json, or add the files of its processor"
-                )
         family.check(processor, folder)
         if template is None and not getattr(processor, "chat_template", None):
             raise UserError(
                 f"{folder}: the processor has no chat template; name one of vouch/models/chat/templates "
                 "as `template` in models.lock, or add chat_template.jinja to the model"
             )
-        auto = transformers.AutoModelForImageTextToText
         model, device = load_weights(auto, folder, dtype, config.device, device)
         family.complete(processor, model.config)
         if dtype != "float32":
@@ -91,9 +90,25 @@ def load_model(
     return LoadedModel(model, processor, device)
 
 
+def read_processor(folder: Path, settings: Mapping[str, Any], sees: bool) -> Any:
+    """The processor of a model folder; that of a model without images is its tokenizer. Raises UserError."""
+    if not sees:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
+        return with_settings(TextProcessor(tokenizer), folder, settings)
+    processor = transformers.AutoProcessor.from_pretrained(folder, **LOCAL)
+    processor = with_settings(processor, folder, settings)
+    for part in ("image_processor", "tokenizer"):
+        if not hasattr(processor, part):
+            raise UserError(
+                f"{folder}: its processor is a {type(processor).__name__}, which has no {part}; correct "
+                "processor_class in processor_config.json, or add the files of its processor"
+            )
+    return processor
+
+
 def with_settings(processor: Any, folder: Path, settings: Mapping[str, Any]) -> Any:
     """A model's processor whose image processor is that of `image_processor`."""
-    if hasattr(processor, "image_processor"):
+    if getattr(processor, "image_processor", None):
         processor.image_processor = image_processor(folder, settings)
         # A processor's own defaults override those of its image processor.
         own = {name: value for name, value in settings.items() if name != KIND}

@@ -19,6 +19,7 @@ from PIL import Image
 from vouch.images.processed_images import ProcessedImages, tensor_digest
 from vouch.models.chat.chat import (
     MACHINE_ERRORS,
+    TEXTS_ALONE,
     ChatTemplate,
     LetterIds,
     common_start,
@@ -30,6 +31,26 @@ from vouch.models.engine import Question
 from vouch.models.families import ModelFamily, family_of
 from vouch.models.sandbox import LONGEST
 from vouch.pipeline.errors import UserError, out_of_memory, raised_for_us, reason
+
+
+@dataclass
+class TextProcessor:
+    """The tokenizer of a language model as a processor: of texts, without images.
+
+    A tokenizer without a chat template, that of a base model, gets the texts alone.
+    """
+
+    tokenizer: Any
+    image_processor: None = None
+
+    @property
+    def chat_template(self) -> Any:
+        """Of the tokenizer: a text, or texts by name."""
+        return self.tokenizer.chat_template or TEXTS_ALONE
+
+    def __call__(self, text: list[str], images: None, **options: Any) -> dict[str, torch.Tensor]:
+        """The tokens."""
+        return {"input_ids": self.tokenizer(text, **options)["input_ids"]}
 
 
 @dataclass(frozen=True)
@@ -182,6 +203,11 @@ class Preparer:
         """The model's folder, for messages."""
         return Path(self._tokenizer.name_or_path)
 
+    @property
+    def sees(self) -> bool:
+        """Whether the model takes images."""
+        return self._original.image_processor is not None
+
     @cached_property
     def vocabulary(self) -> int:
         """Number of tokens."""
@@ -189,6 +215,8 @@ class Preparer:
 
     def one_shape(self) -> bool:
         """Whether images of all sizes reach the model with the same shape and number of tokens."""
+        if not self.sees:
+            return True
         rows = [self.prepare(_probe(size)) for size in _PROBES]
         return len({(len(row.ids), row.prefix, row.shown_shape) for row in rows}) == 1
 
@@ -202,6 +230,8 @@ class Preparer:
         Raises UserError without naming its prompt, OSError and MemoryError if this machine is at fault.
         """
         assert not (question.labels and question.options), "a letter and an option may follow other tokens"
+        if question.images and not self.sees:
+            raise UserError("it shows images, and this model takes none; ask it without them")
         control = self._control_tokens(question)
         rendered, inputs = self._checked_inputs(question)
         tokens, text = self._as_written(rendered, inputs)

@@ -56,6 +56,15 @@ _CANNOT = re.compile(
     re.IGNORECASE,
 )
 _NO_IMAGES = re.compile(r"support.{0,20}(image|vision|multi-?modal)", re.IGNORECASE)
+# Messages of a model that takes no images at all: vLLM, llama.cpp, Ollama, OpenAI, OpenRouter and others. One
+# about a single image, such as an unsupported format, must not match.
+_TAKES_NO_IMAGES = re.compile(
+    r"not a multi-?modal model|(image|vision)s?( input)?s? (is|are) not supported"
+    r"|(not|n't) support (image|vision|multi-?modal)s?( inputs?| content)?($|[^\w ]| (by|for)\b| \()"
+    r"|required for image input|endpoints? found that support image|image_url is only supported by"
+    r"|(unsupported content part type|unknown variant)\W{1,4}image_url",
+    re.IGNORECASE,
+)
 _PASSING = re.compile(
     r"memory|overload|capacity|\bbusy|time[sd]?[ -]?out|temporar|\bagain\b|retry|rate.limit|loading",
     re.IGNORECASE,
@@ -418,6 +427,11 @@ def other_model(answered: str | None, pinned: str) -> bool:
 def is_about_question(problem: str) -> bool:
     """Whether a server says that the question is at fault, so that no other server setting helps."""
     return _ABOUT_QUESTION.search(problem) is not None
+
+
+def takes_no_images(problem: str) -> bool:
+    """Whether a server says that its model takes no images, whichever they are."""
+    return _TAKES_NO_IMAGES.search(problem) is not None
 
 
 def cannot_succeed(status: int, problem: str) -> bool:

@@ -9,8 +9,6 @@ server up.
 """
 
 import asyncio
-import base64
-import io
 import math
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
@@ -18,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from vouch.models.chat import chat
 from vouch.models.config import ExtractConfig
@@ -38,28 +36,15 @@ from vouch.models.lock_entry import OPENAI
 from vouch.models.server import completions
 from vouch.models.server.client import Client, GivenUp, RequestTally, ServerSettings, TurnedDown, connection
 from vouch.models.server.completions import NO_LOGPROBS, is_about_question
+from vouch.models.server.images import data_url
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import Pin, Reasoning
-from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
-
+from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
 Message = dict[str, Any]
 
 _SEED_BITS = 53  # JSON numbers are exact up to here in every language
-_QUICK = 1  # of zlib: 4 x faster than Pillow's default, and a sixth more bytes
 _CONTINUED = {"continue_final_message": True, "add_generation_prompt": False}
-
-
-def data_url(image: "Image") -> str:
-    """An image as a PNG in base64: its pixels and nothing else, the same bytes every time."""
-    bare = image.copy()
-    bare.info = {}  # Pillow would write colour profiles and resolutions of the source file
-    sink = io.BytesIO()
-    bare.save(sink, "PNG", compress_level=_QUICK)
-    return "data:image/png;base64," + base64.b64encode(sink.getvalue()).decode("ascii")
 
 
 def messages(question: Question, urls: MutableMapping[int, str]) -> list[Message]:
@@ -236,6 +221,9 @@ class ServerEngine:
         self._refusals = Refusals[Answered](url, self._tally)
         self._top: int | None = TOP_LOGPROBS  # None if the server rejects requests for any
         self._taken: int | None = None  # the number with which it has answered letters
+        self._shown = False  # whether a question with images was answered
+        # Questions to which it said that it takes no images: they wait until the end as well.
+        self._sightless: dict[str, list[Answered]] = {output: [] for output in OUTPUTS}
         self._unwilling: list[Refusal] = []  # its messages when it rejected them
         self._scored: bool | None = False if url == OPENAI else None  # None until it is known
         # Answers without log-probabilities, while none had any: they wait until the end.
@@ -251,6 +239,9 @@ class ServerEngine:
                     yield from self._each(job for job, _ in waiting)
                 else:
                     yield from chain.from_iterable(self._passed_on(_mine(*one)) for one in waiting)
+            self._check_sight(SILENT)
+            for sightless in self._sightless.values():
+                yield from chain.from_iterable(map(self._passed_on, sightless))
             for one in self._refusals.held:
                 assert isinstance(one.answer, Refusal)
                 yield replace(one, answer=replace(one.answer, transient=True, unproven=True))
@@ -269,6 +260,17 @@ class ServerEngine:
     def _passed_on(self, answered: Answered) -> Iterator[Answered]:
         refusal = answered.answer if isinstance(answered.answer, Refusal) else None
         return self._refusals.passed_on(answered, refusal)
+
+    def _check_sight(self, most: int) -> None:
+        """Raises UserError if so many questions were refused for their images, and none was answered."""
+        for sightless in self._sightless.values():
+            if not self._shown and len({one.question for one in sightless}) >= most:
+                refused = sightless[0].answer
+                assert isinstance(refused, Refusal)
+                raise UserError(
+                    f"{self._url}: {self._name} takes no images: {refused.problem}; write `sees: false` into "
+                    "its entry of models.lock and run it again, to ask it the questions without them"
+                )
 
     def _gives(self, output: str) -> bool:
         return self._tally.gives_logprobs if output == LETTERS else bool(self._scored)
@@ -290,11 +292,18 @@ class ServerEngine:
         if isinstance(job, Answered):
             return job
         try:
-            return _mine(job, *await self._ask(client, job))
+            answered = _mine(job, *await self._ask(client, job))
+            self._shown |= bool(job.question.images) and not isinstance(answered.answer, Refusal)
+            return answered
         except GivenUp as error:
             return _mine(job, Refusal(f"{FAILS} ({error})") if error.alone else Refusal(str(error), True))
         except TurnedDown as error:
-            return _mine(job, Refusal(f"{TURNED_DOWN} ({error})"))
+            refused = _mine(job, Refusal(f"{TURNED_DOWN} ({error})"))
+            if not (job.question.images and completions.takes_no_images(str(error))):
+                return refused
+            self._sightless[job.output].append(refused)
+            self._check_sight(ENOUGH)
+            return None
         except completions.NoLogprobs as error:
             if error.answer is not None:
                 return _mine(job, error.answer)

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from vouch.models.loading import pinned_folder
+from vouch.models.pins import takes_images
 from vouch.models.sandbox import Failed, render
 from vouch.pipeline.errors import UserError, reason
 from vouch.prompts.asking import A, Proposal, Reply, Settings, Writer, too_long
-from vouch.tables.answered import Pin
+from vouch.tables.answered import Pin, read_json
 
 REVISION = 1
 WHAT = "cannot be loaded as a language model"
@@ -27,7 +28,7 @@ class LocalWriter:
         import torch
         import transformers
 
-        from vouch.models.loading import LOCAL, load_weights, opening, prepare_device
+        from vouch.models.loading import LOCAL, auto_class, load_weights, opening, prepare_device
         from vouch.models.sandbox import check_tokenizer
 
         device = prepare_device(settings.device, settings.threads)
@@ -35,11 +36,9 @@ class LocalWriter:
         check_tokenizer(folder)
         with opening(folder, WHAT, ADVICE):
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
-            # A vision language model writes without an image, too.
-            own = transformers.AutoConfig.from_pretrained(folder, **LOCAL)
-            writes = type(own) in transformers.MODEL_FOR_CAUSAL_LM_MAPPING
-            self._parts = not writes  # templates of vision language models want content in parts
-            kind = transformers.AutoModelForCausalLM if writes else transformers.AutoModelForImageTextToText
+            # A vision-language model writes without an image, too; its template wants content in parts.
+            self._parts = takes_images(read_json(folder / "config.json"))
+            kind = auto_class(folder, self._parts)
             self._model, _ = load_weights(kind, folder, pin.dtype, settings.device, device)
             self._set_up(pin)
         self.notes: dict[str, Any] = {"device": device}

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from vouch.prompts.draft import ORDER, PARTS, TEMPLATE, TURNS, WORDS, Draft, prompt_id, start
-from vouch.prompts.template import LABELS, Template, in_words
+from vouch.prompts.template import LABELS, Template
 from vouch.prompts.variations import variation
 from vouch.tables.asked import LETTERS, ORIGINAL, OWN
+from vouch.tables.marks import in_words
 
 # Earlier turns are shown as their items have them: nobody has a conversation of which half is reworded.
 CONVERSATION = (TURNS, WORDS, ORDER, TEMPLATE)
@@ -94,7 +95,7 @@ def correct_answer(draft: Draft) -> str | None:
     "model asked whether its own answer is true",
     does="the model's own answer to `original` comes first, then: is it true or false? Two prompts, one for "
     "each order of the two; asked for letters ([beyond](beyond.md#semantic-entropy))",
-    skips="items without an image",
+    skips="items with neither an image nor a question",
     changes=PARTS,
     effect=OWN,
 )

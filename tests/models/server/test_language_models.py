@@ -1,0 +1,156 @@
+"""A served model that takes no images: whether a server says so, and what is asked of it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.models.loopback_server import NAME, Loopback, Reply, error
+from tests.models.project import MODEL, Project, image, prompt
+from tests.models.server.test_faults import ERRORS
+from tests.refusals import refused
+from vouch.cli import main
+from vouch.models.server.client import ServerSettings
+from vouch.models.server.completions import takes_no_images
+from vouch.models.server.engine import ENOUGH, SILENT
+from vouch.models.server.images import refuses_images
+from vouch.pipeline.yaml12 import load
+from vouch.tables.asked import LETTERS, TEXT
+
+BLIND = [  # (status, message): vLLM, llama.cpp, Ollama, OpenAI, OpenRouter, and servers that know texts alone
+    (400, "facebook/opt-125m is not a multimodal model None"),
+    (500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"),
+    (500, "image input is not supported by this server"),
+    (500, 'Failed to parse messages: Unsupported content part type: "image_url"; messages = ['),
+    (500, "this model is missing data required for image input"),
+    (400, "this model does not support image input (ref: b8bd630e)"),
+    (400, "Invalid content type. image_url is only supported by certain models."),
+    (404, "No endpoints found that support image input"),
+    (400, "Model does not support images"),
+    (422, "unknown variant `image_url`, expected `text`"),
+]
+SEEING = [  # about one image, or about something else
+    (400, "You uploaded an unsupported image. Please make sure your image has one of the following formats"),
+    (400, "The model does not support image formats other than PNG"),
+    (400, "image format is not supported"),
+    (400, "At most 1 image(s) may be provided in one request."),
+    (500, "Failed to load image or audio file"),
+    (400, "Image size is not supported: 1 x 1"),
+    (400, "this model does not support logprobs"),
+    (422, "Unexpected fields in the request: {'continue_final_message'}"),
+]
+
+
+def test_which_messages_say_that_a_model_takes_no_images() -> None:
+    assert [says for _, says in BLIND if not takes_no_images(says)] == []
+    assert [says for _, says in SEEING if takes_no_images(says)] == []
+    of_images = [says for kind, _, says in ERRORS if takes_no_images(says)]
+    assert len(of_images) == 5 and all("image" in says for says in of_images)
+
+
+def shows(request: dict[str, Any]) -> bool:
+    return "image_url" in str(request["messages"])
+
+
+def blind(server: Loopback, status: int = BLIND[1][0], says: str = BLIND[1][1]) -> None:
+    """From now on the server takes no images."""
+    server.instead = lambda request, _: error(status, says) if shows(request) else None
+
+
+def test_a_server_is_asked_with_one_image_and_one_token(server: Loopback) -> None:
+    settings = ServerSettings(backoff=0.001)
+    assert not refuses_images(server.url, NAME, settings), "it may look at the image, or leave it out"
+    (request,) = server.requests
+    assert request["max_tokens"] == 1 and shows(request)
+    for status, says in BLIND:
+        blind(server, status, says)
+        assert refuses_images(server.url, NAME, settings), says
+    for status, says in [*SEEING, (401, "no key"), (404, "model not found"), (503, "loading"), (500, "{")]:
+        blind(server, status, says)
+        assert not refuses_images(server.url, NAME, settings), says
+    server.instead = lambda *_: Reply(200, "{")
+    assert not refuses_images(server.url, NAME, settings)
+    assert not refuses_images("http://127.0.0.1:9/v1", NAME, settings), "nothing answers there"
+
+
+@pytest.fixture
+def project(server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("VOUCH_SERVER_TRIES", "1")
+    made = Project(tmp_path, tmp_path)
+    made.entry = {"source": {"kind": "server", "url": server.url, "name": NAME}, "engine": "openai"}
+    made.pin()
+    return made
+
+
+def rows(shown: int, bare: int = 2) -> list[dict[str, Any]]:
+    data = image(1)
+    asked = [prompt(f"b{n}/original", f"what is {n}", labels="ABC") for n in range(bare)]
+    return [*asked, *(prompt(f"s{n}/original", f"what is it {n}", [data], "ABC") for n in range(shown))]
+
+
+def test_it_is_asked_in_bare_texts_and_a_question_once(server: Loopback, project: Project) -> None:
+    project.entry["sees"] = False
+    project.pin()
+    asking: dict[str, Any] = {"labels": "ABC", "outputs": (LETTERS, TEXT)}
+    shown = [image(1), image(2)]
+    names = ("original", "vs_e", "text_only")
+    asked = [prompt(f"q1/{name}", "what is it", shown[n : n + 1], **asking) for n, name in enumerate(names)]
+    project.ask(asked, shown)
+    blind(server)
+    project.extract()
+    assert len(server.requests) == 2
+    assert all(one["messages"] == [{"role": "user", "content": "what is it"}] for one in server.requests)
+    for output in (LETTERS, TEXT):
+        first, *others = ({**row, "prompt": ""} for row in project.rows(output))
+        assert first["problem"] is None and others == [first] * 2
+
+
+@pytest.mark.parametrize("shown", [SILENT, ENOUGH + 8])
+def test_a_pin_that_does_not_say_it_stops_the_stage(server: Loopback, project: Project, shown: int) -> None:
+    """What it has answered is kept, and holds once its entry says that it takes no images."""
+    blind(server)
+    asked = rows(shown)
+    project.ask(asked, [image(1)])
+    with refused(
+        f"{NAME} takes no images: .*image input is not supported.*write `sees: false` into its entry"
+    ):
+        project.extract()
+    before = len(server.requests)
+    assert before <= 2 + ENOUGH + 16
+    project.entry["sees"] = False
+    project.pin()
+    assert project.extract().measured["answers"] == {"known": 2, "asked": shown}
+    assert len(server.requests) == before + shown
+    assert [row["problem"] for row in project.letters()] == [None] * len(asked)
+
+
+def test_a_few_such_refusals_are_those_of_their_questions(server: Loopback, project: Project) -> None:
+    """Of a server that answers others with an image, or has had too few to tell."""
+    says = BLIND[1][1]
+    asking: dict[str, Any] = {"labels": "ABC", "outputs": (LETTERS, TEXT)}
+    odd = [prompt(f"o{n}/original", f"odd {n}", [image(1)], **asking) for n in range(SILENT + 1)]
+    project.params["extract"]["sampling"] = [{"temperature": 0.7, "samples": 4}]
+    server.instead = lambda request, _: error(500, says) if "odd" in str(request["messages"]) else None
+    for asked in ([*rows(2), *odd], [*rows(0), *odd[:1]]):
+        project.ask(asked, [image(1)])
+        project.extract()
+        for row in project.letters():
+            assert (says in (row["problem"] or "")) == row["prompt"].startswith("o")
+
+
+def lock(*words: str) -> int:
+    return main.main(["lock", *words])
+
+
+def test_lock_asks_a_server_and_writes_it(
+    server: Loopback, project: Project, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert lock(MODEL) == 1 and "is on a server, which has no files to pin" in capfd.readouterr().err
+    blind(server)
+    assert lock(MODEL) == 0 and "takes no images" in capfd.readouterr().out
+    assert load(Path("models.lock"))["models"][MODEL]["sees"] is False
+    assert lock(MODEL) == 0 and "nothing to change" in capfd.readouterr().out
+    project.entry["sees"] = True
+    project.save()
+    assert lock(MODEL) == 1 and "says sees: true, but the model takes no images" in capfd.readouterr().err
