@@ -47,15 +47,11 @@ from vouch.tables.asked import (
 Cells = Sequence[tuple[str, str]]
 """Pairs of model and dataset that will be asked."""
 TEXT_TOKENS = 80  # of a prompt's words
-BYTES = 3.7  # of a token: 3.69 with SmolLM2's tokenizer over 200 questions, some of them in Chinese
-BEFORE_TOKENS, BETWEEN_TOKENS = 24, 8  # of a chat template: before a prompt, and between it and the answer
-Rows = Mapping[bool, Mapping[PlannedRow, int]]
-"""Rows of passes, each with its number, of models that take images and of models that do not."""
 IMAGE = (1024, 768)  # pixels of the one image that a prompt is assumed to show
 OPTIONS = 4  # assumed for every prompt
 # The arithmetic of docs/internals/performance.md#gpu-hours; none of it was measured.
 PROMPT_TOKENS = 576 + 80  # of its image and its text
-OPERATIONS, READ_BYTES = 125e12, 1.5e12  # a second, of one GPU
+OPERATIONS, BYTES = 125e12, 1.5e12  # a second, of one GPU
 
 
 def variations_of(project: Project, dataset: str) -> list[str]:
@@ -121,6 +117,10 @@ def count_items(name: str, entry: DatasetEntry) -> Items:
     known = counts.get("items") or counts.get("groups")
     count = round(min(known) * share) if known else None
     return Items(count, here=False, groups=bool(known) and "items" not in counts)
+
+
+Rows = Mapping[bool, Mapping[PlannedRow, int]]
+"""Rows of passes, each with its number: of models that take images, and of models that do not."""
 
 
 @dataclass(frozen=True)
@@ -225,6 +225,8 @@ def kinds_of_questions(entry: DatasetEntry) -> Collection[str]:
     return kinds
 
 
+TOKEN_BYTES = 3.7  # 3.69 with SmolLM2's tokenizer over 200 real questions, some of them in Chinese
+BEFORE_TOKENS, BETWEEN_TOKENS = 24, 8  # of a chat template: before a prompt, and between it and the answer
 _READ = ["item", "variation", "outputs", "system", "turns", "text", "response", "options", "images"]
 
 
@@ -283,7 +285,7 @@ def _planned(output: str, pack: Sequence[Mapping[str, Any]], sees: bool) -> Iter
 
 
 def _tokens(text: str) -> int:
-    return max(1, round(len(text.encode()) / BYTES))
+    return max(1, round(len(text.encode()) / TOKEN_BYTES))
 
 
 def count_datasets(
@@ -357,7 +359,7 @@ def gpu_hours(
     greedy = sum(math.ceil(max(one.outputs.values(), default=0) / config.batch) for one in counts)
     samples = sum(one.sample_passes(config.batch) for one in counts)
     passes = cap * (texts + samples) + thought * (greedy + samples)
-    return 2 * parameters * (tokens / OPERATIONS + passes / READ_BYTES) / 3600
+    return 2 * parameters * (tokens / OPERATIONS + passes / BYTES) / 3600
 
 
 def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int, int, float]:
