@@ -53,9 +53,9 @@ def test_counts_of_prompts_that_are_there(tmp_path: Path) -> None:
     assert count.text == "23" and count.prompts == 23
     assert count.answers == (9 + 13) + 9 + 9
     assert count.of(SAMPLED, "m", "d").answers == (9 + 13) + 9 + 9 * 6
-    # 22 rows of letters share passes with 18 of options of one token; 18 options have two; 9 texts
-    assert count.passes(GREEDY) == Passes(10 + 5 + 3, 72, 2 + 3, 3)
-    assert count.of(SAMPLED, "m", "d").passes(SAMPLED).count == 10 + 5 + 3 * 6
+    # 22 rows of letters share passes with 36 of options, of one token each; 9 texts
+    assert count.passes(GREEDY) == Passes(15 + 3, 72, 2 + 3, 3)
+    assert count.of(SAMPLED, "m", "d").passes(SAMPLED).count == 15 + 3 * 6
 
 
 def test_prompts_about_an_image_share_a_row(tmp_path: Path) -> None:
@@ -65,15 +65,10 @@ def test_prompts_about_an_image_share_a_row(tmp_path: Path) -> None:
     count = counted(
         tmp_path, [*rows, prompt("q/circular/1", "what", [image]), prompt("q/original", "what", [image])]
     )
-    # "what 0" and 8 tokens of the template, then twice "0" and so much again; of each prompt two options
-    # have a second token
-    tree = PlannedRow(LIKELIHOOD, 10 + 9 + 9 + 3 * 2, 3 + 3 * 2, tree=True)
-    assert count.rows[True] == {tree: 1, PlannedRow(LETTERS, 9, tree=True): 1}
-    assert count.rows[False] == {
-        PlannedRow(LIKELIHOOD, 34): 6,
-        PlannedRow(LIKELIHOOD, 35, 2): 6,
-        PlannedRow(LETTERS, 33): 1,
-    }
+    # "what 0" and 9 tokens of the template, then twice "0" and so much again; options have one token each
+    tree = PlannedRow(LIKELIHOOD, 3 * 10, 3, tree=True)
+    assert count.rows[True] == {tree: 1, PlannedRow(LETTERS, 10, tree=True): 1}
+    assert count.rows[False] == {PlannedRow(LIKELIHOOD, 33): 12, PlannedRow(LETTERS, 33): 1}
     assert count.outputs == {LETTERS: 1, LIKELIHOOD: 3}, "the first of circular is the original once more"
 
 

@@ -211,11 +211,12 @@ def _asked_in_words(project: Project, asked: Row) -> str:
 
 
 def _sees(model: str) -> bool:
-    """Whether a model takes images, as far as its pin is here."""
+    """Whether a model takes images, by its pin or its entry; as far as neither says, it does."""
     try:
         return read_pin(pin_path(model)).sees
     except UserError:
-        return True
+        entry = locked_models().get(model)
+        return entry is None or entry.sees is not False
 
 
 def _rewrites(project: Project, items: Mapping[str, Items], stale: set[str]) -> Iterable[str]:
