@@ -34,7 +34,6 @@ from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 REALDATA = Path(__file__).resolve().parents[2] / "shared" / "reference" / "realdata"
 SETS = {"ai2d_mini": 10, "mmbench_samples": 38, "puzzlevqa": 52, "scienceqa_test": 100}
 QUESTIONS, BATCH, ROUNDS = sum(SETS.values()), 8, 2
-TIMED = 64  # of the prompts
 BYTES = 3.7  # of a token
 ADDED = 20  # tokens of an instruction and a chat template
 TEMPLATE = 6  # of them, those that the template adds here
@@ -139,7 +138,7 @@ def main() -> None:
     peer = Sorted(as_published(loaded.model), loaded.processor)
     asked = [
         Question(str(number), None, sentence(rng, SMALL, length - TEMPLATE), labels=MARKS)
-        for number, (length, _) in enumerate(lengths[:TIMED])
+        for number, (length, _) in enumerate(lengths)
     ]
     config = ExtractConfig(batch=BATCH, threads=1, device="cpu", workers=1)
     engines = {

@@ -16,6 +16,7 @@ from vouch.prompts.rewrites.config import RewriteConfig
 from vouch.prompts.rewrites.engines import rules
 from vouch.prompts.rewrites.table import (
     RewriteTask,
+    TaskInTurns,
     check_known,
     clean_rows,
     cleaned,
@@ -43,7 +44,7 @@ def rewriter_of(config: RewriteConfig, dataset: str) -> tuple[Writer[RewriteTask
     if config.model is None:
         return rules.Rules(), f"rules/{rules.REVISION}"
     model: CachedModel[RewriteTask] = CachedModel(read_pin(Path(config.rewriter)), config, dataset)
-    return model, model.name
+    return model, model.name + (" in turns" if config.examples == "turns" else "")
 
 
 def main(run: Run) -> None:
@@ -60,7 +61,11 @@ def main(run: Run) -> None:
     def propose(tasks: Sequence[RewriteTask]) -> Mapping[RewriteTask, Reply]:
         if not tasks:
             return {}
-        return dict(run.progress(engine.ask(tasks), total=len(tasks), label=f"rewrite {name}"))
+        asked = list(tasks)
+        if config.model and config.examples == "turns":
+            asked = [TaskInTurns(task.question, task.kind) for task in tasks]
+        replies = run.progress(engine.ask(asked), total=len(asked), label=f"rewrite {name}")
+        return {RewriteTask(task.question, task.kind): reply for task, reply in replies}
 
     rows = clean_rows(questions, name in config.clean, decided, propose, rewriter)
     left = cleaned(questions, rows)

@@ -57,7 +57,8 @@ def test_counts_and_what_was_rejected(project: None, vouch: Vouch) -> None:
     lines = vouch("review", "rewrites", "quiz").splitlines()
     kinds = [[kind, status, "1"] for kind in ("lr_i", "ls_n") for status in ("accepted", "rejected")]
     assert [line.split() for line in lines[2:6]] == kinds
-    assert len(lines) == 11 and all(ODD in line and "the rules refuse" in line for line in lines[-2:])
+    assert len(lines) == 12 and all(ODD in line and "the rules refuse" in line for line in lines[-3:-1])
+    assert lines[-1] == "rewrites: 4, 4 of them without a decision"
     assert "What colour is the circle not?" in vouch("review", "rewrites", "quiz", "--all", "--kind", "ls_n")
     REWRITES.write(rewrites_path("quiz"), [])
     assert "no variation of this profile needs them" in vouch("review", "rewrites", "quiz")
@@ -69,10 +70,12 @@ def test_out_decided_and_back(project: None, vouch: Vouch) -> None:
     DECISIONS.write_text(f"question,kind,decision,text\n{COLOUR},ls_a,reject,\n", "utf-8")
     rows = exported()
     assert [row["decision"] for row in rows] == [""] * 4
-    assert rows[0]["rewrite"] == "Tell me what colour the circle is."
-    rows[0] |= {"decision": "accept", "by": "me"}
-    rows[1] |= {"decision": "reject", "why": "odd, to me"}
-    rows[2] |= {"decision": "use", "text": 'Say "red" or "green".'}
+    assert [row["doubt"] for row in rows] == ["2.00", "2.00", "0.00", "0.00"], "nothing was proposed for two"
+    by_task = {(row["question"], row["kind"]): row for row in rows}
+    assert by_task[COLOUR, "lr_i"]["rewrite"] == "Tell me what colour the circle is."
+    by_task[COLOUR, "lr_i"] |= {"decision": "accept", "by": "me"}
+    by_task[COLOUR, "ls_n"] |= {"decision": "reject", "why": "odd, to me"}
+    by_task[ODD, "lr_i"] |= {"decision": "use", "text": 'Say "red" or "green".'}
     save(FILE, rows)
     text = vouch("review", "rewrites", "quiz", "--import", FILE)
     assert "3 decisions taken over, 4 in decisions/rewrites/quiz.csv" in text
@@ -86,9 +89,51 @@ def test_out_decided_and_back(project: None, vouch: Vouch) -> None:
     assert made[COLOUR, "ls_n"]["reason"] == "odd, to me"
     assert made[ODD, "lr_i"]["rewrite"] == 'Say "red" or "green".'
     first = DECISIONS.read_bytes()
-    assert sorted(row["decision"] for row in exported()) == ["", "accept", "reject", "use"]
+    decided = [row["decision"] for row in exported()]
+    assert decided[0] == "" and sorted(decided) == ["", "accept", "reject", "use"], "undecided first"
     rewrites("--import", FILE)
     assert DECISIONS.read_bytes() == first
+
+
+def test_what_passes_every_check_is_accepted_at_once_and_taken_back(project: None, vouch: Vouch) -> None:
+    DECISIONS.parent.mkdir(parents=True)
+    mine = f"{COLOUR},ls_n,reject,,me,odd"
+    DECISIONS.write_text(f"question,kind,decision,text,by,why\n{mine}\n", "utf-8")
+    before = DECISIONS.read_bytes()
+    text = vouch("review", "rewrites", "quiz", "--accept-checked")
+    assert "1 accepted that pass every check, 2 undecided" in text, "one was decided, two have no rewrite"
+    accepted = (
+        f'{COLOUR},lr_i,accept,Tell me what colour the circle is.,checks,"passes every check, doubt 0.00"'
+    )
+    assert DECISIONS.read_text("utf-8").splitlines()[1:] == [accepted, mine]
+    assert "0 accepted" in vouch("review", "rewrites", "quiz", "--accept-checked")
+    assert [row["decision"] for row in exported()] == ["", "", "accept", "reject"]
+    assert run_stage()[COLOUR, "lr_i"]["status"] == "by_hand"
+    assert "0 taken back" in vouch("review", "rewrites", "quiz", "--undo-checked", "--kind", "ls_n")
+    assert "1 taken back, 1 decisions left" in vouch("review", "rewrites", "quiz", "--undo-checked")
+    assert DECISIONS.read_bytes() == before
+    DECISIONS.unlink()
+    assert "0 taken back, 0 decisions left" in vouch("review", "rewrites", "quiz", "--undo-checked")
+    assert not DECISIONS.exists()
+
+
+def test_accepting_stops_at_a_doubt(project: None, vouch: Vouch) -> None:
+    row = {"kind": "clean", "status": "accepted", "reason": "", "failed": []}
+    texts = {"Is the the cat red?": "Is the cat red?", "Is the cat which is fat red?": "Is the cat red?"}
+    REWRITES.write(rewrites_path("quiz"), [{"original": a, "rewrite": b, **row} for a, b in texts.items()])
+    assert [line["doubt"] for line in exported()] == ["0.33", "0.00"]
+    assert "1 accepted" in vouch("review", "rewrites", "quiz", "--accept-checked", "--doubt", "0.2")
+    assert "--doubt: belongs to" in vouch("review", "rewrites", "quiz", "--doubt", "0.2", status=1)
+
+
+def test_an_export_never_overwrites_decisions_that_were_not_imported(project: None, vouch: Vouch) -> None:
+    rows = exported()
+    rows[0]["decision"] = "reject"
+    save(FILE, rows)
+    text = vouch("review", "rewrites", "quiz", "--export", FILE, status=1)
+    assert "review.csv line 2: a decision that was not taken over" in text and load(FILE) == rows
+    rewrites("--import", FILE)
+    assert exported()[-1]["decision"] == "reject"
 
 
 def test_a_text_that_a_spreadsheet_would_run_comes_back_as_it_was(project: None) -> None:
@@ -175,6 +220,9 @@ def test_the_six_steps_from_a_table_to_prompts_and_back(bare: Path) -> None:
     questions = [question for question, _, _ in STEPS.values()]
     assert {before[f"{step}/original"] for step in STEPS} == set(questions)
     rows = exported("--kind", "clean")
+    doubts = [float(row["doubt"]) for row in rows]
+    assert doubts == sorted(doubts, reverse=True)
+    rows = sorted(rows, key=lambda row: questions.index(row["question"]))
     assert [row["question"] for row in rows] == questions
     proposals = {row["question"]: (row["rewrite"], row["status"], row["reason"]) for row in rows}
     assert proposals["where is the bike"] == ("Where is the bike?", "accepted", "")
@@ -193,7 +241,8 @@ def test_the_six_steps_from_a_table_to_prompts_and_back(bare: Path) -> None:
     assert after["capitals/lr_i"] == "Tell me where the bike is."
     made = {row["original"]: row for row in REWRITES.read(rewrites_path("quiz")).to_pylist()}
     assert made[STEPS["leak"][0]]["status"] == "by_hand" and made[STEPS["leak"][0]]["reason"] == "A7.4"
-    assert [row["decision"] for row in exported("--kind", "clean")] == [one for _, one, _ in STEPS.values()]
+    decided = [row["decision"] for row in exported("--kind", "clean")]
+    assert decided[0] == "" and sorted(decided) == sorted(one for _, one, _ in STEPS.values())
     assert prompts() == after
     DECISIONS.unlink()
     assert prompts() == before, "a step taken back brings the question back"

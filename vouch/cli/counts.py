@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -29,8 +30,9 @@ from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.records import intact
 from vouch.prompts.combination import load_variation
-from vouch.prompts.draft import Item
+from vouch.prompts.draft import IMAGES, Item
 from vouch.prompts.template import read_template
+from vouch.tables.answered import pin_path, read_pin
 from vouch.tables.asked import (
     CIRCULAR,
     KINDS,
@@ -50,7 +52,7 @@ TEXT_TOKENS = 80  # of a prompt's words
 IMAGE = (1024, 768)  # pixels of the one image that a prompt is assumed to show
 OPTIONS = 4  # assumed for every prompt
 # The arithmetic of docs/internals/performance.md#gpu-hours; none of it was measured.
-PROMPT_TOKENS = 576 + 80  # of its image and its text
+IMAGE_TOKENS = 576  # beside the words, of a model that takes images
 OPERATIONS, BYTES = 125e12, 1.5e12  # a second, of one GPU
 
 
@@ -119,36 +121,36 @@ def count_items(name: str, entry: DatasetEntry) -> Items:
     return Items(count, here=False, groups=bool(known) and "items" not in counts)
 
 
-Rows = Mapping[bool, Mapping[PlannedRow, int]]
-"""Rows of passes, each with its number: of models that take images, and of models that do not."""
-
-
 @dataclass(frozen=True)
 class Count:
     """The prompts of a dataset, and the requests that they make.
 
-    outputs: prompts by request type. rows: of the passes that read them, by estimated lengths. texts: prompts
-    that ask for text, by variation. Prompts that repeat another one (`repeats`) are in none of the three.
-    sampled: pairs of (prompts, samples for each), filled in by `of`.
+    outputs: prompts by request type. rows: of the passes that read them, each with its number, by estimated
+    lengths. texts: prompts that ask for text, by variation. Prompts that repeat another one (`repeats`) are
+    in none of the three. sampled: pairs of (prompts, samples for each), filled in by `of`.
 
     bound: empty if the prompts were counted; `at most` if they are an estimate with every variation on every
-    item that may have it; `about` if the number of items or rotations is a guess as well.
+    item that may have it; `about` if the number of items or rotations is a guess as well. without_images: the
+    same for a model that takes none, to which some variations are the original.
     """
 
     prompts: int
     outputs: Mapping[str, int]
-    rows: Rows
+    rows: Mapping[PlannedRow, int]
     texts: Mapping[str, int] = field(default_factory=dict)
     bound: str = ""
     sampled: tuple[tuple[int, int], ...] = ()
+    without_images: "Count | None" = None
 
     @property
     def text(self) -> str:
         """The number of prompts for a person."""
         return f"{self.bound} {self.prompts}".lstrip()
 
-    def of(self, config: ExtractConfig, model: str, dataset: str) -> "Count":
-        """The prompts that one model is asked."""
+    def of(self, config: ExtractConfig, model: str, dataset: str, sees: bool = True) -> "Count":
+        """The prompts that one model is asked. sees: whether it takes images."""
+        if not sees and self.without_images is not None:
+            return self.without_images.of(config, model, dataset)
         sampled = (
             (sum(count for name, count in self.texts.items() if one.of_variation(name)), one.samples)
             for one in config.sampled(model, dataset)
@@ -169,12 +171,12 @@ class Count:
         """The least number of forward passes that begin the samples."""
         return sum(math.ceil(prompts / batch) * times for prompts, times in self.sampled)
 
-    def passes(self, config: ExtractConfig, sees: bool = True) -> Passes:
+    def passes(self, config: ExtractConfig) -> Passes:
         """The forward passes of one model, as they come, without those over shared image prefixes.
 
-        sees: whether it takes images. Each sample begins anew after the pass that read its prompt.
+        Each sample begins anew after the pass that read its prompt.
         """
-        read = count_passes(self.rows[sees], config.batch, config.bucket)
+        read = count_passes(self.rows, config.batch, config.bucket)
         again = sum(min(prompts, read.texts) * times for prompts, times in self.sampled)
         return replace(read, count=read.count + again)
 
@@ -208,11 +210,26 @@ def estimate(items: Items, entry: DatasetEntry, variations: Sequence[str]) -> Co
         prompts += count * most
         asked[one.name] = count * (most - repeated)
     outputs = {*(template.outputs if "choice" in kinds else ()), *((TEXT,) if "text" in kinds else ())}
-    answers = {output: sum(asked.values()) for output in OUTPUTS if output in outputs}
     guessed = items.groups or any(part.name == CIRCULAR for one in loaded for part in one.parts)
-    texts = asked if TEXT in outputs else {}
-    rows = {PlannedRow(output, TEXT_TOKENS): number for output, number in answers.items()}
-    return Count(prompts, answers, {True: rows, False: rows}, texts, "about" if guessed else "at most")
+
+    def counted(asked: Mapping[str, int]) -> Count:
+        answers = {output: sum(asked.values()) for output in OUTPUTS if output in outputs}
+        texts = asked if TEXT in outputs else {}
+        rows = {PlannedRow(output, TEXT_TOKENS): number for output, number in answers.items()}
+        return Count(prompts, answers, rows, texts, "about" if guessed else "at most")
+
+    bare = {name: number for name, number in asked.items() if not (ORIGINAL in asked and _of_images(name))}
+    return replace(counted(asked), without_images=counted(bare))
+
+
+@lru_cache
+def _of_images(variation: str) -> bool:
+    """Whether a variation changes nothing but images: without them it is the original."""
+    try:
+        parts = load_variation(variation).parts
+    except UserError:  # of a table that is made anew
+        return False
+    return variation != ORIGINAL and all(part.declaration.parts == (IMAGES,) for part in parts)
 
 
 def kinds_of_questions(entry: DatasetEntry) -> Collection[str]:
@@ -232,39 +249,45 @@ _READ = ["item", "variation", "outputs", "system", "turns", "text", "response", 
 
 def count_prompts(path: Path) -> Count:
     """Counts the prompts in a table, and estimates their lengths. Raises UserError."""
-    prompts, outputs, texts = 0, Counter[str](), Counter[str]()
-    rows: dict[bool, Counter[PlannedRow]] = {True: Counter(), False: Counter()}
-    asked, repeated = set[tuple[str, str]](), list[tuple[tuple[str, str], Mapping[str, Any]]]()
-
-    def add(pack: Sequence[Mapping[str, Any]], output: str) -> None:
-        outputs[output] += len(pack)
-        texts[pack[0]["variation"]] += len(pack) if output == TEXT else 0
-        for sees, of_model in rows.items():
-            of_model.update(_planned(output, pack, sees))
-
-    for (item, variation), group in groupby(_rows(path), key=itemgetter("item", "variation")):
+    asked = {(row["item"], row["variation"]) for row in _rows(path, _READ[:2])}
+    tallies, prompts = {True: _Tally(), False: _Tally()}, 0
+    for (item, variation), group in groupby(_rows(path, _READ), key=itemgetter("item", "variation")):
         of_group = list(group)
         prompts += len(of_group)
-        asked.add((item, variation))
-        for output in OUTPUTS:
-            pack = [row for row in of_group if output in (row["outputs"] or ())]
-            original = repeats(f"{item}/{variation}/1", variation)
-            if pack and original:
-                repeated.append(((item, original), {**pack[0], "outputs": [output]}))
-                pack = pack[1:]
-            size = 1 if output == TEXT else PACK_PROMPTS
-            for start in range(0, len(pack), size):
-                add(pack[start : start + size], output)
-    for of_original, row in repeated:
-        if of_original not in asked:
-            add([row], row["outputs"][0])
-    in_order = {output: outputs[output] for output in OUTPUTS if output in outputs}
-    return Count(prompts, in_order, rows, texts)
+        repeated = (item, repeats(f"{item}/{variation}/1", variation)) in asked
+        for sees, tally in tallies.items():
+            if sees or (item, ORIGINAL) not in asked or not _of_images(variation):
+                tally.add(of_group, repeated, sees)
+    counts = {sees: Count(prompts, *tally.counted()) for sees, tally in tallies.items()}
+    return replace(counts[True], without_images=counts[False])
 
 
-def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    for batch in PROMPTS.open(intact(path)).iter_batches(columns=_READ, use_threads=False):
+def _rows(path: Path, columns: list[str]) -> Iterator[Mapping[str, Any]]:
+    for batch in PROMPTS.open(intact(path)).iter_batches(columns=columns, use_threads=False):
         yield from batch.to_pylist()
+
+
+@dataclass
+class _Tally:
+    """What the prompts of a table ask of one kind of model. See Count."""
+
+    outputs: Counter[str] = field(default_factory=Counter)
+    rows: Counter[PlannedRow] = field(default_factory=Counter)
+    texts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, group: Sequence[Mapping[str, Any]], repeated: bool, sees: bool) -> None:
+        """The prompts of an item and variation. repeated: whether the first one is another one once more."""
+        for output in OUTPUTS:
+            rows = [row for row in group if output in (row["outputs"] or ())][repeated:]
+            size = 1 if output == TEXT else PACK_PROMPTS
+            for start in range(0, len(rows), size):
+                self.rows.update(_planned(output, rows[start : start + size], sees))
+            self.outputs[output] += len(rows)
+            self.texts[group[0]["variation"]] += len(rows) if output == TEXT else 0
+
+    def counted(self) -> tuple[dict[str, int], Counter[PlannedRow], Counter[str]]:
+        """Outputs that are asked for, rows and texts."""
+        return {output: number for output, number in self.outputs.items() if number}, self.rows, self.texts
 
 
 def _planned(output: str, pack: Sequence[Mapping[str, Any]], sees: bool) -> Iterator[PlannedRow]:
@@ -288,6 +311,21 @@ def _tokens(text: str) -> int:
     """About as many as a text has: line breaks and characters beyond ASCII are one each."""
     others = sum(not one.isascii() for one in text) + text.count("\n")
     return max(1, round((len(text) - others) / ASCII_CHARACTERS) + others)
+
+
+def take_images(project: Project) -> dict[str, bool]:
+    """Whether each model takes images, as far as its entry of models.lock or its pin says."""
+    locked = locked_models()
+
+    def sees(model: str, source: str) -> bool:
+        if source == str(MODELS):
+            return locked[model].sees is not False
+        try:
+            return read_pin(pin_path(model)).sees
+        except UserError:  # no pin yet, or none that can be read
+            return True
+
+    return {model: sees(model, source) for model, source in project.models.items()}
 
 
 def count_datasets(
@@ -326,11 +364,11 @@ def judge_prompts(
 
 def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cells) -> list[dict[str, Any]]:
     """The work of each model, with GPU hours for models of the hub and prices for those on servers."""
-    locked = locked_models()
+    locked, shown = locked_models(), take_images(project)
     costs = []
     for name, source in project.models.items():
         datasets = [dataset for model, dataset in cells_asked if model == name]
-        own = [counts[dataset].of(project.extract, name, dataset) for dataset in datasets]
+        own = [counts[dataset].of(project.extract, name, dataset, shown[name]) for dataset in datasets]
         if not own:
             continue
         entry = locked[name] if source == str(MODELS) else None
@@ -338,7 +376,7 @@ def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cell
         cap = project.extract.max_tokens_of.get(name, project.extract.max_tokens)
         if entry and entry.source.kind == "hub":
             size, thought = entry.size, entry.thought_tokens
-            hours = gpu_hours(size, own, project.extract, cap, thought) if size else None
+            hours = gpu_hours(size, own, project.extract, cap, thought, shown[name]) if size else None
             asked |= {"parameters": size, "gpu_hours": hours}
         if entry and entry.prices:
             paid = cost(entry, own, cap)
@@ -348,15 +386,21 @@ def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cell
 
 
 def gpu_hours(
-    parameters: int, counts: Sequence[Count], config: ExtractConfig, cap: int, thought: int = 0
+    parameters: int,
+    counts: Sequence[Count],
+    config: ExtractConfig,
+    cap: int,
+    thought: int = 0,
+    shown: bool = True,
 ) -> float:
     """An estimate for one model: parameters times tokens, as if prompts shared nothing.
 
     cap: tokens of each text. thought: tokens of thinking before each answer; the answers to one prompt share
-    the greedy thought. Reading takes two operations for each parameter and token. A pass that writes tokens
-    reads all weights, two bytes each.
+    the greedy thought. shown: whether the model takes images. Reading takes two operations for each parameter
+    and token. A pass that writes tokens reads all weights, two bytes each.
     """
-    tokens = PROMPT_TOKENS * sum(sum(one.outputs.values()) for one in counts)
+    read = TEXT_TOKENS + IMAGE_TOKENS * shown
+    tokens = read * sum(sum(one.outputs.values()) for one in counts)
     texts = sum(math.ceil(one.outputs.get(TEXT, 0) / config.batch) for one in counts)
     greedy = sum(math.ceil(max(one.outputs.values(), default=0) / config.batch) for one in counts)
     samples = sum(one.sample_passes(config.batch) for one in counts)
@@ -377,7 +421,8 @@ def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int,
     scored = entry.source.kind == "server" and entry.source.url != OPENAI
     short = 0 if thought else asked[LETTERS] + scored * (1 + OPTIONS) * asked[LIKELIHOOD]
     requests = short + texts
-    read = requests * (TEXT_TOKENS + prices.image_tokens(*IMAGE))
+    image_tokens = 0 if entry.sees is False else prices.image_tokens(*IMAGE)
+    read = requests * (TEXT_TOKENS + image_tokens)
     written = short + texts * (cap + thought)
     return requests, read, written, (read * prices.input + written * prices.output) / 1e6
 

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.files import write_text
 from vouch.pipeline.records import intact
 from vouch.prompts.asking import CachedModel, PlainText, Writer
+from vouch.prompts.rewrites.checks import doubt
 from vouch.prompts.rewrites.table import (
     ACCEPT,
     COLUMNS,
@@ -33,6 +35,7 @@ from vouch.prompts.rewrites.table import (
 )
 from vouch.tables.answered import JUDGED, TEXT, judged_path, pin_path, read_pin, text_path
 from vouch.tables.asked import (
+    ACCEPTED,
     ITEMS,
     KINDS,
     ORIGINAL,
@@ -51,8 +54,14 @@ from vouch.tables.decisions import (
     read_judgements,
 )
 
-INFORMATION = ("status", "reason", "rewrite")  # columns of an export in addition to those of decisions
+INFORMATION = (
+    "doubt",
+    "status",
+    "reason",
+    "rewrite",
+)  # further columns of an export
 Row = Mapping[str, Any]
+Decisions = Mapping[RewriteTask, RewriteDecision]
 
 
 def project_with(dataset: str) -> Project:
@@ -77,20 +86,30 @@ def check_source(path: Path) -> None:
     one_of(
         path_argument("--export", metavar="FILE", help="write the table as CSV, to decide in"),
         path_argument("--import", dest="decided", metavar="FILE", help="take over its decisions"),
+        argument("--accept-checked", action="store_true", help="accept what passes every check, undecided"),
+        argument("--undo-checked", action="store_true", help="take back what --accept-checked accepted"),
     ),
+    argument("--doubt", type=float, metavar="MOST", help="--accept-checked accepts up to this doubt only"),
 )
 def run_rewrites(options: argparse.Namespace) -> int:
     """Review the reworded questions of a dataset: how many there are, which were rejected, and why.
 
     With --export the table becomes a CSV file with a column `decision` to fill in: accept, reject, use (your
-    own words, in `text`), and for the kind `clean` also drop. With --import that file goes into
-    decisions/rewrites, which the next run applies.
+    own words, in `text`), and for the kind `clean` also drop. Undecided rows come first, the most doubtful on
+    top: `doubt` is the number of checks that the rewrite fails, plus the share of content words that only it
+    or the question has. With --import that file goes into decisions/rewrites, which the next run applies.
+    Decide as far as you get, import, and export again to go on.
+
+    --accept-checked accepts what passes every check and has no decision yet; --undo-checked takes that back.
 
     Examples:
       vouch review rewrites kites --kind ls_n --all
       vouch review rewrites kites --export review.csv
       vouch review rewrites kites --import review.csv
+      vouch review rewrites kites --kind clean --accept-checked --doubt 0.2
     """
+    if options.doubt is not None and not options.accept_checked:
+        raise UserError("--doubt: belongs to --accept-checked")
     project_with(options.dataset)
     if options.decided:
         return _import_rewrites(options.dataset, options.decided)
@@ -98,16 +117,83 @@ def run_rewrites(options: argparse.Namespace) -> int:
     rows = [row for row in rows if options.kind in (None, row["kind"])]
     path = decisions_path(options.dataset)
     decided = {one.task: one for one in read_decisions(path)}
+    ordered = by_doubt(rows, decided)
+    left = sum(_task(row) not in decided for row in rows)
     if options.export:
-        write_text(options.export, exported_rewrites(rows, decided))
-        print(f"rewrites: {len(rows)} in {options.export}; fill in `decision`, then --import it")
-        return 0
-    print(listing(rows, options.all), end="")
+        _check_nothing_lost(options.export, decided)
+        write_text(options.export, exported_rewrites(ordered, decided))
+        print(
+            f"rewrites: {len(rows)} in {options.export}, {left} of them undecided, which come first; "
+            "fill in `decision`, then --import it"
+        )
+    elif options.accept_checked:
+        most = inf if options.doubt is None else options.doubt
+        waiting = [row for row in ordered if _task(row) not in decided and _doubt(row) <= most]
+        new = {_task(row): _accepted(row) for row in waiting if _is_checked(row)}
+        _write(path, decided, {**decided, **new})
+        print(
+            f"rewrites: {len(new)} accepted that pass every check, {left - len(new)} undecided; `dvc repro` "
+            f"applies {path}, --undo-checked takes it back"
+        )
+    elif options.undo_checked:
+        shown = set(map(_task, rows))
+        kept = {task: one for task, one in decided.items() if task not in shown or not _by_checks(one)}
+        _write(path, decided, kept)
+        print(f"rewrites: {len(decided) - len(kept)} taken back, {len(kept)} decisions left in {path}")
+    else:
+        print(listing(ordered, options.all, left), end="")
     return 0
 
 
-def listing(rows: Sequence[Row], everything: bool) -> str:
-    """Counts by kind and status, then the rewrites that were rejected, or all of them."""
+def _write(path: Path, before: Decisions, after: Decisions) -> None:
+    if after != before:
+        write_text(path, decisions_text(after.values()))
+
+
+CHECKS, PASSES = "checks", "passes every check"
+"""`by` and `why` of a decision of --accept-checked."""
+
+
+def _task(row: Row) -> RewriteTask:
+    return RewriteTask(row["original"], row["kind"])
+
+
+def _doubt(row: Row) -> float:
+    return doubt(row["kind"], row["original"], row["rewrite"], row["failed"] or ())
+
+
+def _is_checked(row: Row) -> bool:
+    return row["status"] == ACCEPTED and row["rewrite"] is not None
+
+
+def _accepted(row: Row) -> RewriteDecision:
+    return RewriteDecision(
+        _task(row), ACCEPT, row["rewrite"], CHECKS, f"{PASSES}, doubt {_doubt(row):.2f}", ""
+    )
+
+
+def _by_checks(one: RewriteDecision) -> bool:
+    """Whether --accept-checked made a decision, and nobody changed it."""
+    return (one.decision, one.by) == (ACCEPT, CHECKS) and one.why.startswith(PASSES)
+
+
+def by_doubt(rows: Sequence[Row], decided: Decisions) -> list[Row]:
+    """The undecided ones first, each part with the most doubtful on top."""
+    return sorted(rows, key=lambda row: (_task(row) in decided, -_doubt(row)))
+
+
+def _check_nothing_lost(path: Path, decided: Decisions) -> None:
+    """Raises UserError if an export would overwrite decisions that were not taken over."""
+    for one in read_decisions(path, INFORMATION):
+        known = decided.get(one.task)
+        if known is None or known.decision != one.decision:
+            raise UserError(
+                f"{one.where}: a decision that was not taken over; --import it, or remove the file"
+            )
+
+
+def listing(rows: Sequence[Row], everything: bool, undecided: int) -> str:
+    """Counts by kind and status, then the rewrites that were rejected, or all of them, in the order given."""
     if not rows:
         return "rewrites: none; no variation of this profile needs them\n"
     counts = Counter((row["kind"], row["status"]) for row in rows)
@@ -116,19 +202,27 @@ def listing(rows: Sequence[Row], everything: bool) -> str:
     text = table(["kind", "status", "questions"], lines, right={2})
     if shown:
         cells = [
-            [row["kind"], row["status"], row["original"], row["rewrite"] or "", row["reason"]]
-            for row in sorted(shown, key=lambda row: (row["kind"], row["reason"]))
+            [
+                row["kind"],
+                row["status"],
+                f"{_doubt(row):.2f}",
+                row["original"],
+                row["rewrite"] or "",
+                row["reason"],
+            ]
+            for row in sorted(shown, key=lambda row: KINDS.index(row["kind"]))
         ]
-        text += "\n" + table(["kind", "status", "question", "rewrite", "because"], cells)
-    return text
+        heads = ["kind", "status", "doubt", "question", "rewrite", "because"]
+        text += "\n" + table(heads, cells, right={2})
+    return f"{text}rewrites: {len(rows)}, {undecided} of them without a decision\n"
 
 
-def exported_rewrites(rows: Sequence[Row], decided: Mapping[RewriteTask, RewriteDecision]) -> str:
-    """The table as CSV, with the decisions so far."""
+def exported_rewrites(rows: Sequence[Row], decided: Decisions) -> str:
+    """The rows as CSV, with the decisions so far."""
     lines = []
     for row in rows:
-        one = decided.get(RewriteTask(row["original"], row["kind"]))
-        information = [row["status"], row["reason"], row["rewrite"] or ""]
+        one = decided.get(_task(row))
+        information = [f"{_doubt(row):.2f}", row["status"], row["reason"], row["rewrite"] or ""]
         decision = [one.decision, one.text, one.by, one.why] if one else ["", "", "", ""]
         lines.append([row["original"], row["kind"], *information, *decision])
     return csv_text(["question", "kind", *INFORMATION, *COLUMNS[2:]], lines)

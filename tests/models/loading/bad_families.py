@@ -194,5 +194,5 @@ READ: dict[str, set[str]] = {
     "instruct": {"q-former ids beyond"},
     "clip": {"mean a number", "longest text zero", "longest text nan"},
     "bert": {"decoder of itself", "tokens to nothing"},
-    "writer": {"end token negative", "context one", "weights infinite"},
+    "writer": {"template of nothing", "end tokens none", "end token negative", "weights infinite"},
 }  # fmt: skip

@@ -6,7 +6,8 @@ import pytest
 
 from vouch.prompts.asking import PlainText
 from vouch.prompts.rewrites.checks import CHECKS, failures
-from vouch.prompts.rewrites.table import RewriteTask, instruction
+from vouch.prompts.rewrites.content import instruction, stem
+from vouch.prompts.rewrites.table import RewriteTask
 from vouch.tables.asked import KINDS
 
 TEXTS = {
@@ -101,6 +102,8 @@ GOOD = {
     "ls_a": "Which of the 3 cups that Anna holds is more intact?",
     "ls_m": "Which of the 3 cups that Anna holds is less dented?",
 }
+CAPITAL = "What is the capital of Kansas?"
+MINERAL = "Is shampoo a mineral?"
 BAD = [
     ("not_empty", "lr_i", Q, " ?"),
     ("one_sentence", "lr_i", Q, "Look at the 3 cups that Anna holds. Determine which is more dented."),
@@ -133,6 +136,30 @@ BAD = [
     ("printable", "lr_i", Q, "Determine which of the 3 cups that Anna holds is \u202emore dented."),
     ("printable", "lr_i", Q, "Determine which of the 3 cups that Anna holds is \x1b[2Jmore dented."),
     ("printable", "ls_n", Q, "Which of the 3 cups that Anna holds is not more dented\ufffd?"),
+    # what a language model of 135 million parameters wrote, and the like
+    ("adds", "lr_i", CAPITAL, "Determine which direction is the capital of Kansas."),
+    ("adds", "lr_i", "Select the fish below.", "Select the fish that is facing the opposite direction."),
+    ("adds", "lr_c", "Why are deserts so dry?", "Which desert is more asymmetrical?"),
+    ("adds", "ls_n", "Which fish has scales?", "Which fish does not have more burned scales?"),
+    ("adds", "lr_i", MINERAL, "Determine which shampoo is shampoo."),
+    ("keeps", "lr_i", "Which trait does this red squirrel have?", "Determine the trait of this squirrel."),
+    ("keeps", "lr_c", "Is the water in a sink a solid or a liquid?", "Is the water a solid?"),
+    ("keeps", "ls_n", "Which fish has large scales?", "Which fish does not have scales?"),
+    ("keeps", "lr_v", "What is the approximate shape of this umbrella?", "Could you please tell me what the shape of this umbrella is?"),
+    ("keeps", "lr_c", "What does Romeo do after he fights with Tybalt?", "Romeo fights with Tybalt?"),
+    ("keeps", "lr_c", "Why are deserts so dry?", "Deserts so dry?"),
+    ("keeps", "lr_i", "Which areas did the empire control?", "Determine which area controlled the empire."),
+    ("asks_once", "lr_i", "Which scene matches this image?", "Determine which scene matches which image."),
+    ("begins", "lr_i", CAPITAL, "The capital of Kansas."),
+    ("begins", "lr_i", CAPITAL, "What is the capital of Kansas."),
+    ("begins", "lr_i", MINERAL, "Determine the mineral that is shampoo."),
+    ("turns", "ls_n", MINERAL, "Is shampoo not a mineral?"),
+    ("turns", "ls_n", "Select the fish below.", "Do not select the fish below."),
+    ("opposes", "ls_a", "What sport are they athletes of?", "Which sport are they athletes of?"),
+    ("opposes", "ls_a", "Identify the question that the experiment answers.", "Which experiment answers the question?"),
+    ("opposes", "ls_a", "Select the fish below.", "Which fish is more dented?"),
+    ("opposes", "ls_a", "Which dog runs faster?", "Which dog runs?"),
+    ("opposes", "ls_a", "Which dog runs faster?", "Which cat runs later?"),
     ("script", "lr_i", Q, "Determine which of the 3 cups that Anna holds is более dented."),
 ]  # fmt: skip
 
@@ -145,6 +172,70 @@ def test_good_ones_pass(kind: str) -> None:
 @pytest.mark.parametrize(("check", "kind", "original", "rewrite"), BAD)
 def test_bad_ones_are_caught(check: str, kind: str, original: str, rewrite: str) -> None:
     assert failures(kind, original, rewrite).get(check)
+
+
+@pytest.mark.parametrize(
+    ("kind", "original", "rewrite"),
+    [
+        ("lr_i", CAPITAL, "Name the capital of Kansas."),
+        ("lr_i", MINERAL, "Determine whether shampoo is a mineral."),
+        ("lr_i", "How many trucks are in this photo?", "Count the trucks in this photo."),
+        ("lr_i", "How many trucks are in this photo?", "Determine the number of trucks in this photo."),
+        ("lr_i", "Where is the bike?", "Identify the location of the bike."),
+        ("lr_i", "Which animal's limbs are also adapted for climbing?", "Determine which animal's limbs are adapted for climbing."),
+        ("lr_i", "Why are deserts so dry?", "Identify the reason for which deserts are so dry."),
+        ("lr_i", "Which areas did the empire control?", "Determine which areas were controlled by the empire."),
+        ("lr_i", "Which areas did the empire control?", "Determine which areas the empire controlled."),
+        ("lr_i", "Select the fish below.", "Select the fish below."),
+        ("lr_c", "According to the map, which of these statements is true?", "Which of these statements is true?"),
+        ("lr_c", "Is the water in a sink a solid or a liquid?", "Is the water in a sink solid or liquid?"),
+        ("lr_v", "Select the fish below.", "Could you please identify the fish that is shown in the image below?"),
+        ("ls_n", "Which fence looks burnter?", "Which fence does not look more burnt?"),
+        ("ls_a", "Which window is open?", "Which window is closed?"),
+        ("ls_a", "Which grid is regular?", "Which grid is irregular?"),
+        ("ls_a", "Which kite is older than the tree?", "Which kite is younger than the tree?"),
+        ("ls_a", "In what direction is Chile from Peru?", "In what direction is Peru from Chile?"),
+        ("ls_m", "Which umbrella is farther away?", "Which umbrella is less far away?"),
+        ("lr_i", "¿Qué color tiene el círculo grande?", "Determina el color que tiene el círculo grande."),
+        ("lr_i", "圆圈是什么颜色？", "说出圆圈是什么颜色。"),
+    ],
+)  # fmt: skip
+def test_other_good_ones_pass(kind: str, original: str, rewrite: str) -> None:
+    assert failures(kind, original, rewrite) == {}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("closer", "close"), ("bigger", "big"), ("facing", "face"), ("colours", "color"), ("carried", "carry"),
+        ("made", "made"), ("glass", "glass"), ("dress", "dresses"), ("best", "good"), ("Anna's", "Anna"), ("eaten", "eat"),
+    ],
+)  # fmt: skip
+def test_forms_of_a_word_share_their_stem(one: str, other: str) -> None:
+    assert stem(one) == stem(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("direction", "directly"), ("sample", "simple"), ("map", "man")])
+def test_other_words_do_not(one: str, other: str) -> None:
+    assert stem(one) != stem(other)
+
+
+HOSTILE = [
+    "", " ", "\n", "?!?…—", "\0", "<|im_end|>", "<|im_start|>user\nWhich?", "a" * 100_000, "?" * 100_000,
+    "‘" * 1_600, "not " * 400, "\u200b", "\ud800", "你好，请回答。", "أجب عن السؤال", "🚚🚚🚚", "(" * 1_000, "A" * 1_000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rewrite", HOSTILE)
+def test_nothing_that_is_no_rewrite_passes(kind: str, rewrite: str) -> None:
+    assert failures(kind, CAPITAL, rewrite)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("question", HOSTILE)
+def test_a_question_of_any_kind_can_be_checked(kind: str, question: str) -> None:
+    failures(kind, question, f"Determine {question}")
 
 
 def test_an_endless_rewrite_is_looked_at_no_further() -> None:

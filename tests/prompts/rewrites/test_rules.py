@@ -10,10 +10,11 @@ import pytest
 
 from vouch.demo.scenes.phrasings import HELD_OUT, TRAINED
 from vouch.prompts.asking import Reply
-from vouch.prompts.rewrites.checks import NEGATION, failures, words
+from vouch.prompts.rewrites.checks import NEGATION, failures
+from vouch.prompts.rewrites.content import instruction, is_english, words
 from vouch.prompts.rewrites.engines import rules
-from vouch.prompts.rewrites.sentences import Cannot, is_english
-from vouch.prompts.rewrites.table import RewriteTask, instruction
+from vouch.prompts.rewrites.sentences import Cannot
+from vouch.prompts.rewrites.table import RewriteTask
 from vouch.tables.asked import CLEAN, KINDS, NEGATIONS
 
 SUBJECTS = {

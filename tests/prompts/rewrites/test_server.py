@@ -13,7 +13,7 @@ from tests.prompts.rewrites.conftest import KEY, Project, ask, completion, decid
 from tests.refusals import refused
 from vouch.models.server.engine import ENOUGH
 from vouch.prompts.asking import LISTED
-from vouch.prompts.rewrites.table import instruction
+from vouch.prompts.rewrites.content import instruction
 from vouch.tables.asked import rewrites_path
 
 COLOUR = "What colour is the circle?"
@@ -61,6 +61,22 @@ def test_what_is_asked_and_what_comes_of_it(toy: Project, server: Loopback) -> N
     example = 'Q: "Which pants’ fit is more regular?"\nA: "Determine which pants’ fit is more regular."\n'
     assert example in told and set(server.keys) == {KEY}
     assert toy.measures["rewriter"]["asked"] == 2 and toy.measures["rewriter"]["input_tokens"] == 200
+
+
+def test_examples_as_turns_of_the_conversation(toy: Project, server: Loopback) -> None:
+    """The paper's words in another form: replies to the one are not replies to the other."""
+    toy.rows()
+    server.instead = lambda request, number: completion("Tell me the colour of the circle.")
+    toy.rewrite["examples"] = "turns"
+    rows = toy.rows()
+    assert toy.measures["rewriter"]["asked"] == 2 and rows[0]["rewriter"].endswith(" in turns")
+    assert words(rows) == {(COLOUR, "lr_i"): "Tell me the colour of the circle."}
+    system, *turns, last = server.requests[-1]["messages"]
+    asked = instruction("ls_n" if "negating" in system["content"] else "lr_i")
+    assert system == {"role": "system", "content": asked.head.strip()}
+    assert [turn["content"] for turn in turns] == [part for one in asked.examples for part in (one.q, one.a)]
+    assert [turn["role"] for turn in turns] == ["user", "assistant"] * len(asked.examples)
+    assert last == {"role": "user", "content": COLOUR}
 
 
 def test_nothing_is_asked_twice_and_nothing_that_is_decided(toy: Project, server: Loopback) -> None:

@@ -7,9 +7,11 @@ import pytest
 
 from tests.prompts.rewrites.conftest import Project, item
 from tests.refusals import refused
+from vouch.prompts.asking import PlainText
 from vouch.prompts.asking import transformers as engine
 from vouch.prompts.rewrites.config import RewriteConfig
-from vouch.prompts.rewrites.table import RewriteTask
+from vouch.prompts.rewrites.content import instruction
+from vouch.prompts.rewrites.table import RewriteTask, TaskInTurns
 from vouch.tables.answered import Pin, Source, folder_digests, write_pin
 
 TASK = RewriteTask("What colour is the circle?", "lr_i")
@@ -17,8 +19,12 @@ WORDS = [
     "<unk>",
     "</s>",
     *("Q", ":", "A", "what", "colour", "is", "the", "circle", "red"),
-    *("Rewrite", "Determine", "if", ".", "?", ",", "USER", "phrases"),
+    *("Rewrite", "Determine", "if", ".", "?", ",", "USER", "phrases", "<s>"),
 ]
+TURNS = (
+    "{% for message in messages %}{{ 'USER ' if message['role'] == 'user' else '' }}{{ message['content'] }} "
+    "{% endfor %}"
+)
 TEMPLATE = "{% for message in messages %}USER {{ message['content'] }}{% endfor %}"
 
 
@@ -55,13 +61,14 @@ def pin(folder: Path, **changes: Any) -> Pin:
             "engine": "transformers",
             "source": source,
             "files": folder_digests(folder),
+            "sees": False,
             **changes,
         }
     )
 
 
-def greedy(folder: Path, text: str, count: int) -> list[int]:
-    """The tokens by hand: the largest logit, one after the other."""
+def greedy(folder: Path, text: str, count: int, ended: bool = False) -> list[int]:
+    """The tokens by hand: the largest logit, one after the other. ended: whether the tokenizer ends texts."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -70,6 +77,7 @@ def greedy(folder: Path, text: str, count: int) -> list[int]:
         AutoTokenizer.from_pretrained(folder),
     )
     ids = tokenizer(text, return_tensors="pt")["input_ids"]
+    ids = ids[:, :-1] if ended else ids
     start = ids.shape[1]
     with torch.inference_mode():
         for _ in range(count):
@@ -84,14 +92,12 @@ def test_the_greedy_text_whatever_the_model_says_of_itself(tmp_path: Path, templ
     said = greedy(save(tmp_path / "probe", [1]), text, 8)
     folder = save(tmp_path / "model", [said[5]], template)
     ((task, found),) = engine.load(pin(folder), RewriteConfig(max_tokens=8, device="cpu")).ask([TASK])
-    expected = said[: said.index(said[5]) + 1]
+    expected = said[: said.index(said[5])]
     assert (
         task == TASK
         and found.text == " ".join(WORDS[n] for n in expected if n > 1).removeprefix("A:").strip()
     )
-    ((_, cut),) = engine.load(pin(folder), RewriteConfig(max_tokens=len(expected) - 1, device="cpu")).ask(
-        [TASK]
-    )
+    ((_, cut),) = engine.load(pin(folder), RewriteConfig(max_tokens=len(expected), device="cpu")).ask([TASK])
     assert cut.text is None and cut.reason == "the answer is longer than rewrite.max_tokens"
 
 
@@ -101,13 +107,38 @@ def test_a_prompt_goes_on_where_the_tokenizer_would_end_it(tmp_path: Path) -> No
     from tokenizers.processors import TemplateProcessing
 
     folder = save(tmp_path / "model", [1])
-    whole = engine.load(pin(folder), RewriteConfig(device="cpu"))._inputs("Rewrite if")["input_ids"].tolist()
     tokens = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    special = [("<unk>", tokens.token_to_id("<unk>")), ("</s>", tokens.token_to_id("</s>"))]
-    tokens.post_processor = TemplateProcessing(single="<unk> $A </s>", special_tokens=special)
+    special = [("<s>", tokens.token_to_id("<s>")), ("</s>", tokens.token_to_id("</s>"))]
+    tokens.post_processor = TemplateProcessing(single="<s> $A </s>", special_tokens=special)
     tokens.save(str(folder / "tokenizer.json"))
-    begun = engine.load(pin(folder), RewriteConfig(device="cpu"))._inputs("Rewrite if")["input_ids"].tolist()
-    assert begun == [[special[0][1], *whole[0]]]
+    written = greedy(folder, "Rewrite if", 8, ended=True)
+    config = RewriteConfig(device="cpu", max_tokens=8)
+    ((_, reply),) = engine.load(pin(folder), config).ask([PlainText("Rewrite if", start_is_enough=True)])
+    written = written[: written.index(1)] if 1 in written else written
+    assert reply.text == " ".join(WORDS[n] for n in written if n > 1)
+
+
+def test_a_reply_does_not_depend_on_what_else_is_asked(tmp_path: Path) -> None:
+    """Passes have a fixed number of rows and lengths in fixed steps."""
+    folder = save(tmp_path / "model", [1], context=2048)
+    config = RewriteConfig(device="cpu", max_tokens=16)
+    asked = [PlainText("what colour is the circle " * n, start_is_enough=True) for n in range(1, 14)]
+    together = dict(engine.load(pin(folder), config).ask(asked))
+    assert list(together) != asked[::-1] and together.keys() == set(asked)
+    for one in (asked[0], asked[6], asked[12]):
+        assert dict(engine.load(pin(folder), config).ask([one])) == {one: together[one]}
+
+
+def test_examples_as_turns_of_the_conversation(tmp_path: Path) -> None:
+    task, words = TaskInTurns(TASK.question, TASK.kind), instruction(TASK.kind)
+    turns = [f"USER {one.q} {one.a}" for one in words.examples]
+    folder = save(tmp_path / "model", [1], TURNS, context=2048)
+    written = greedy(folder, " ".join([words.head, *turns, f"USER {TASK.question}"]), 8)
+    written = written[: written.index(1)] if 1 in written else written
+    asked = PlainText(task.prompt, start_is_enough=True, system=task.system, turns=task.turns)
+    ((_, reply),) = engine.load(pin(folder), RewriteConfig(device="cpu", max_tokens=8)).ask([asked])
+    assert reply.text == " ".join(WORDS[n] for n in written if n > 1)
+    assert task != TASK and task.prompt == TASK.question and task.read('A: "Yes?"') == "Yes?"
 
 
 def test_a_template_of_the_pin_stands_in_for_the_models_own(tmp_path: Path) -> None:
@@ -119,10 +150,10 @@ def test_a_template_of_the_pin_stands_in_for_the_models_own(tmp_path: Path) -> N
 def test_a_prompt_that_is_too_long_is_refused_alone(tmp_path: Path) -> None:
     folder = save(tmp_path / "model", list(range(len(WORDS))), context=330)
     longer = RewriteTask("What colour is the circle? " * 60, "lr_v")
-    (_, first), (_, second) = engine.load(pin(folder), RewriteConfig(max_tokens=8, device="cpu")).ask(
-        [longer, TASK]
-    )
-    assert first.text is None and "leave too little of the model's 330" in first.reason
+    writer = engine.load(pin(folder), RewriteConfig(max_tokens=8, device="cpu"))
+    replies = dict(writer.ask([longer, TASK]))
+    first, second = replies[longer], replies[TASK]
+    assert first.text is None and "exceed the 330 that the model reads" in first.reason
     assert second.text is not None
 
 
@@ -132,7 +163,7 @@ def test_from_pin_to_table(tmp_path: Path, project: Project) -> None:
     project.rewrite = {"rewriter": "data/models/writer.json", "device": "cpu", "max_tokens": 4}
     rows = project.rows()
     assert [row["status"] for row in rows] == ["rejected"] * 2, "a random model rewrites nothing well"
-    assert all(row["reason"] and row["rewriter"].startswith("transformers/1 writer ") for row in rows)
+    assert all(row["reason"] and row["rewriter"].startswith("transformers/2 writer ") for row in rows)
     assert project.measures["rewriter"]["asked"] == 2
     assert project.rows() == rows and project.measures["rewriter"]["asked"] == 0
 
@@ -148,5 +179,5 @@ def test_files_that_are_not_as_pinned_are_refused(tmp_path: Path) -> None:
 def test_a_folder_that_is_no_language_model_is_one_line(tmp_path: Path) -> None:
     folder = save(tmp_path / "model", [1])
     (folder / "config.json").write_text('{"model_type": "clip"}', "utf-8")
-    with refused("cannot be loaded as a language model"):
+    with refused("neither a vision-language model nor a language model"):
         engine.load(pin(folder), RewriteConfig(device="cpu"))

@@ -45,11 +45,17 @@ class Settings(Protocol):
 
 
 class Proposal(Protocol):
-    """Something to ask. It is hashable, and `str` names it in messages. prompt: the whole text that the model
-    gets. start_is_enough: whether a reply that max_tokens cuts short can be used."""
+    """Something to ask. It is hashable, and `str` names it in messages.
+
+    prompt: the text that the model replies to. system, turns: the system message and the (question, answer)
+    pairs before it, if any. start_is_enough: whether a reply that max_tokens cuts short can be used."""
 
     @property
     def prompt(self) -> str: ...
+    @property
+    def system(self) -> str | None: ...
+    @property
+    def turns(self) -> Sequence[tuple[str, str]]: ...
     @property
     def start_is_enough(self) -> bool: ...
 
@@ -68,6 +74,8 @@ class PlainText:
 
     prompt: str
     start_is_enough: bool = False
+    system: str | None = None
+    turns: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
         return ascii(self.prompt[:80])
@@ -190,6 +198,8 @@ class CachedModel(Generic[A]):
             "max_tokens": self._settings.max_tokens,
             "prompt": one.prompt,
         }
+        if one.system or one.turns:
+            covered |= {"system": one.system, "turns": one.turns}
         return hashlib.sha256(canonical_json(covered).encode()).digest()
 
 

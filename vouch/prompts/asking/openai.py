@@ -52,7 +52,7 @@ class ServerWriter:
     async def _one(self, client: Client, one: Proposal) -> _Done:
         request = {
             "model": self._name,
-            "messages": [{"role": "user", "content": one.prompt}],
+            "messages": _messages(one),
             "max_tokens": self._settings.max_tokens,
             "temperature": 0,
         }
@@ -62,6 +62,12 @@ class ServerWriter:
             return one, Reply(None, str(error), transient=True)
         except TurnedDown as error:
             return one, Reply(None, f"{TURNED_DOWN} ({error})")
+
+
+def _messages(one: Proposal) -> list[dict[str, str]]:
+    system = [("system", one.system)] if one.system else []
+    turns = [part for question, answer in one.turns for part in (("user", question), ("assistant", answer))]
+    return [{"role": role, "content": text} for role, text in [*system, *turns, ("user", one.prompt)]]
 
 
 def _read(completion: Completion, one: Proposal, settings: Settings) -> Reply:

@@ -1,7 +1,7 @@
 """Parameters of `rewrite`: `rewrite:` in params.yaml."""
 
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -15,8 +15,9 @@ class RewriteConfig(BaseModel):
     """Who rewrites questions, and which datasets get proposals for cleaning.
 
     rewriter: `vouch/prompts/rewrites/engines/rules.py`, or `data/models/NAME.json`, the pin of a model that
-    writes; a path because the stage depends on it. clean: names of datasets. device, threads, max_tokens
-    (most tokens of a rewrite): for models.
+    writes; a path because the stage depends on it. clean: names of datasets. For models: device, threads,
+    max_tokens (most tokens of a rewrite), and examples: `text` shows the paper's examples in the text of the
+    prompt, as it does; `turns` as earlier turns of the conversation, from which small models copy less.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -27,6 +28,7 @@ class RewriteConfig(BaseModel):
     device: Device = "auto"
     threads: int = Field(default=1, ge=1, le=1024)
     max_tokens: int = Field(default=256, ge=1, le=4096)
+    examples: Literal["text", "turns"] = "text"
 
     @field_validator("rewriter")
     @classmethod

@@ -4,18 +4,9 @@
 clause that follows other words: `what colour the circle is`. English puts the verb of a question before its
 subject, and that of a clause after it; no table of words can say in general where the subject ends. These
 functions know the forms in which this is clear, and refuse the rest.
-
-`is_english` decides by stop words whether a question is in English: it needs a common English word, more of
-them than of other languages' common words, and mostly Latin letters. A text without any such word (`Describe
-la imagen`, also `Name shapes`) is not taken for English: without a rewrite it is left out, but a wrong
-one would be asked. Errors on real sets (tests/prompts/rewrites/test_rules.py): of 1,101
-Spanish and Portuguese sentences none passes, nor does any of 586 options of four words or more; of 2,120
-English sentences that the rules rewrite none is refused. The list was made with these sentences in view
-(`find` and `fewer` for `Find x.` and `Fewer stars?`), so expect some short English questions to be refused
-elsewhere. Other languages in Latin letters were not measured."""
+"""
 
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,20 +15,11 @@ from typing import Any
 
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.rewrites.checks import NEGATION
+from vouch.prompts.rewrites.content import LEAD, YES_NO
 
 IN_PICTURE = r" in the (?:picture|image|photo)"
 _END = re.compile(r"\s*([.?!？。！]*)$")
 _INNER = re.compile(r"[.?!:;](\s|$)|[？。！]")
-_LEAD = re.compile(
-    r"^(?:and |(?:based on|according to|judging from) [^,]+, |"
-    r"(?:in|from|on) (?:the|this|that|these) (?:given |above |following )?"
-    r"(?:picture|image|photo|figure|diagram|chart|map)s?(?: below| above| shown)?, )",
-    re.IGNORECASE,
-)
-_YES_NO = re.compile(
-    r"^(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must)\b",
-    re.IGNORECASE,
-)
 _IMPERATIVE = re.compile(
     r"^(?:please |carefully |look at [\w ]+ and |look and )*"
     r"(?:select|name|choose|pick|identify|determine|state|count|tell|describe|find|look|list|point|give|say|"
@@ -75,7 +57,7 @@ class Sentence:
     def yes_no(self) -> bool:
         """Whether it asks for yes or no."""
         indirect = re.search(r"\b(?:if|whether)\b", self.body) is not None
-        return indirect or (self.asks and _YES_NO.match(self.body) is not None)
+        return indirect or (self.asks and YES_NO.match(self.body) is not None)
 
     @property
     def lower(self) -> str:
@@ -90,7 +72,7 @@ def parse(text: str) -> Sentence:
     body = text[: end.start()] if end else text
     if _INNER.search(body):
         raise Cannot("holds several sentences")
-    lead = _LEAD.match(body)
+    lead = LEAD.match(body)
     head = lead[0] if lead else ""
     body = body[len(head) :]
     if not body:
@@ -326,20 +308,3 @@ def _statement(body: str) -> str | None:
     if not inner and re.match(rf"^(?:the|this|there) .*?\b(?:{BE}|has|have)\b .+", body):
         return f"if {body}"
     return None
-
-
-_LISTS = load(Path(__file__).parent / "stop_words.yaml")
-_ENGLISH, _OTHERS = frozenset(_LISTS["english"]), frozenset(_LISTS["others"])
-_WORD = re.compile(r"[^\W\d_]+")
-_SPANISH = re.compile("[¿¡]")
-
-
-def is_english(text: str) -> bool:
-    """Whether a text reads as English."""
-    words = [word.lower() for word in _WORD.findall(text)]
-    letters = "".join(words)
-    latin = sum(char.isascii() or unicodedata.name(char, "").startswith("LATIN") for char in letters)
-    if _SPANISH.search(text) or 2 * latin < len(letters):
-        return False
-    english = sum(word in _ENGLISH for word in words)
-    return english > sum(word in _OTHERS for word in words)

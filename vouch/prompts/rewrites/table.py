@@ -15,46 +15,17 @@ by, why   who decided, and the reason; optional
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from vouch.pipeline.errors import UserError, did_you_mean
-from vouch.pipeline.yaml12 import load
 from vouch.prompts.asking import Reply
 from vouch.prompts.rewrites.checks import failures
+from vouch.prompts.rewrites.content import instruction
 from vouch.tables.asked import ACCEPTED, BY_HAND, CLEAN, KINDS, NEGATIONS, REJECTED
 from vouch.tables.decisions import OPTIONAL, csv_text, decided_rows
 from vouch.tables.table import per_dataset
 from vouch.tables.thoughts import apart
-
-PROMPTS = Path(__file__).parent / "instructions"
-
-
-class WorkedExample(BaseModel):
-    """A worked example."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    q: str
-    a: str
-
-
-class Instruction(BaseModel):
-    """A file of instructions/."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    head: str
-    examples: tuple[WorkedExample, ...]
-
-
-@cache
-def instruction(kind: str) -> Instruction:
-    """The instruction for a kind of rewrite."""
-    return Instruction.model_validate(load(PROMPTS / f"{kind}.yaml"))
 
 
 @dataclass(frozen=True)
@@ -67,6 +38,16 @@ class RewriteTask:
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.question[:80]!a}"
+
+    @property
+    def system(self) -> str | None:
+        """None: the instruction is part of `prompt`."""
+        return None
+
+    @property
+    def turns(self) -> tuple[tuple[str, str], ...]:
+        """None: the examples are part of `prompt`."""
+        return ()
 
     @property
     def prompt(self) -> str:
@@ -87,6 +68,26 @@ class RewriteTask:
             if quoted and not {first, last} & set(inner):
                 return inner.strip()
         return rewrite
+
+
+@dataclass(frozen=True)
+class TaskInTurns(RewriteTask):
+    """The same task as a conversation: the instruction as system message, the examples as earlier turns."""
+
+    @property
+    def system(self) -> str:
+        """The instruction."""
+        return instruction(self.kind).head.strip()
+
+    @property
+    def turns(self) -> tuple[tuple[str, str], ...]:
+        """The examples, as (question, answer)."""
+        return tuple((example.q, example.a) for example in instruction(self.kind).examples)
+
+    @property
+    def prompt(self) -> str:
+        """The question alone."""
+        return self.question
 
 
 _QUOTES = (('"', '"'), ("“", "”"), ("'", "'"), ("‘", "’"))

@@ -11,6 +11,7 @@ from typing import Any
 
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.asking import Reply
+from vouch.prompts.rewrites.content import is_english
 from vouch.prompts.rewrites.sentences import (
     BE,
     IN_PICTURE,
@@ -22,7 +23,6 @@ from vouch.prompts.rewrites.sentences import (
     clause,
     compared,
     inverted,
-    is_english,
     parse,
     semantic,
     shaped,
