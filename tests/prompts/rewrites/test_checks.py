@@ -157,6 +157,7 @@ BAD = [
     ("turns", "ls_n", "Select the fish below.", "Do not select the fish below."),
     ("opposes", "ls_a", "What sport are they athletes of?", "Which sport are they athletes of?"),
     ("opposes", "ls_a", "Identify the question that the experiment answers.", "Which experiment answers the question?"),
+    ("opposes", "ls_a", "Identify the question that this can answer.", "Which question is answered by this?"),
     ("opposes", "ls_a", "Select the fish below.", "Which fish is more dented?"),
     ("opposes", "ls_a", "Which dog runs faster?", "Which dog runs?"),
     ("opposes", "ls_a", "Which dog runs faster?", "Which cat runs later?"),
@@ -209,6 +210,7 @@ def test_other_good_ones_pass(kind: str, original: str, rewrite: str) -> None:
     [
         ("closer", "close"), ("bigger", "big"), ("facing", "face"), ("colours", "color"), ("carried", "carry"),
         ("made", "made"), ("glass", "glass"), ("dress", "dresses"), ("best", "good"), ("Anna's", "Anna"), ("eaten", "eat"),
+        ("answered", "answer"), ("numbers", "number"), ("players", "player"), ("likely", "like"),
     ],
 )  # fmt: skip
 def test_forms_of_a_word_share_their_stem(one: str, other: str) -> None:
