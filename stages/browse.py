@@ -12,7 +12,7 @@ ids        a hash of each item's id, in their order
 sheet-*    thumbnails
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -35,6 +35,7 @@ from vouch.params.start import run_stage
 from vouch.pipeline.files import replacing_folder
 from vouch.pipeline.run import Run
 from vouch.tables.asked import ImageStore, images_path, items_path, prompts_path
+from vouch.tables.results import BLIND, blind_path, solved_blind
 
 REPORTS = Path("reports/items")
 SUFFIX = ".letters.parquet"
@@ -58,11 +59,18 @@ def write_images(folder: Path, dataset: str, config: BrowseConfig) -> Sheets | N
 
 
 def write_pages(
-    folder: Path, dataset: str, questions: ItemTable, size: int, count: int, sheets: Sheets | None
+    folder: Path,
+    dataset: str,
+    questions: ItemTable,
+    size: int,
+    count: int,
+    sheets: Sheets | None,
+    solved: Collection[str],
 ) -> None:
-    """Joins items, prompts and the parts of `count` models, one page at a time."""
+    """Joins items, prompts and the parts of `count` models, one page at a time. solved: the items solved
+    blind."""
     tiles = sheets.tiles if sheets else {}
-    joined = item_pages(items_path(dataset), prompts_path(dataset), questions, size, tiles)
+    joined = item_pages(items_path(dataset), prompts_path(dataset), questions, size, tiles, solved)
     with ExitStack() as stack:
         paths = [folder / f"{number}.part" for number in range(count)]
         parts = [stack.enter_context(path.open(encoding="utf-8")) for path in paths]
@@ -78,15 +86,15 @@ def write_pages(
 def write(dataset: str, config: BrowseConfig, inputs: Sequence[Path], run: Run | None = None) -> None:
     """Writes reports/items/DATASET in the working directory."""
     questions = read_questions(items_path(dataset), prompts_path(dataset))
-    models = models_of(inputs, dataset)
+    models, solved = models_of(inputs, dataset), solved_blind(BLIND.read(blind_path(dataset)))
     with replacing_folder(REPORTS / dataset) as folder:
         sheets = write_images(folder, dataset, config)
         size = items_a_page(questions, len(models))
         correct, leads = write_models(folder, dataset, models, questions, size)
-        write_pages(folder, dataset, questions, size, len(models), sheets)
+        write_pages(folder, dataset, questions, size, len(models), sheets, solved)
         for number, rows in enumerate(briefs(items_path(dataset), sheets.tiles if sheets else {})):
             write_script(folder, dataset, f"rows-{number:03d}", script_text(rows))
-        columns, ids = of_items(items_path(dataset))
+        columns, ids = of_items(items_path(dataset), solved)
         write_script(folder, dataset, "columns", script_text(columns | correct))
         write_script(folder, dataset, "ids", script_text(ids))
         index = {

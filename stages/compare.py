@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from vouch.metrics.blind import blind_in
 from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.datasets import Cloud, cloud, distances, item_vectors, transfers, trends
 from vouch.metrics.comparison.leaderboard import differences, dimensions, leaderboard, reproduced, variations
@@ -56,7 +57,10 @@ COMPARED = (
 
 
 def main(run: Run) -> None:
-    """Compares all models and datasets that the stage depends on."""
+    """Compares all models and datasets that the stage depends on.
+
+    Blind baselines are not ranked; their pairs with models that see are tests of their own.
+    """
     config = CompareConfig.model_validate(run.params["compare"])
     scores = [path for path in run.inputs if path.parent == Path("data/scores")]
     metrics = _read(METRICS, [path for path in scores if path.name.endswith(".metrics.parquet")])
@@ -67,10 +71,11 @@ def main(run: Run) -> None:
     }
     items = {path.stem: ITEMS.read(path, OF_ITEMS) for path in run.inputs if path == items_path(path.stem)}
     categories = {name: table["category"].unique().to_pylist() for name, table in items.items()}
-    away = unranked_in(metrics)
-    DIMENSIONS.write(DIMENSIONS_PATH, dimensions(_comparable(metrics, away), categories))
-    LEADERBOARD.write(LEADERBOARD_PATH, leaderboard(metrics, away))
-    tested = differences(_comparable(outcomes, away), config.seed, config.resamples)
+    away, blind = unranked_in(metrics), blind_in(metrics)
+    apart = away | blind
+    DIMENSIONS.write(DIMENSIONS_PATH, dimensions(_comparable(metrics, apart), categories))
+    LEADERBOARD.write(LEADERBOARD_PATH, leaderboard(metrics, apart))
+    tested = differences(_comparable(outcomes, away), config.seed, config.resamples, blind)
     DIFFERENCES.write(DIFFERENCES_PATH, tested)
     REPRODUCED.write(REPRODUCED_PATH, reproduced(published, metrics))
     VARIATIONS.write(VARIATIONS_PATH, variations(outcomes, config.seed, config.resamples))
@@ -79,20 +84,20 @@ def main(run: Run) -> None:
     TRANSFER.write(
         TRANSFER_PATH,
         transfers(
-            _comparable(outcomes, away),
-            _comparable(label_free, away),
+            _comparable(outcomes, apart),
+            _comparable(label_free, apart),
             _vectors(items),
             main_alpha,
             config.seed,
         ),
     )
-    label_free = with_similarity(_comparable(label_free, away), TEXT_SIMILARITY.read(TEXT_SIMILARITY_PATH))
+    label_free = with_similarity(_comparable(label_free, apart), TEXT_SIMILARITY.read(TEXT_SIMILARITY_PATH))
     summaries, values = rankings(label_free, config, main_alpha)
     RANKINGS.write(RANKINGS_PATH, summaries)
     RANKED.write(RANKED_PATH, values)
-    apart = distances(_clouds(list(categories)), config.seed)
-    DISTANCES.write(DISTANCES_PATH, apart)
-    TRENDS.write(TRENDS_PATH, trends(apart, summaries, config.seed))
+    between = distances(_clouds(list(categories)), config.seed)
+    DISTANCES.write(DISTANCES_PATH, between)
+    TRENDS.write(TRENDS_PATH, trends(between, summaries, config.seed))
 
 
 def _comparable(table: pa.Table, away: Collection[Place]) -> pa.Table:

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from vouch.metrics.blind import blind_metrics, graded, solved_questions, unsolved_metrics
 from vouch.metrics.compared import Compared
 from vouch.metrics.config import ScoreConfig
 from vouch.metrics.join import join, likelihood_blocks
@@ -28,7 +29,16 @@ from vouch.pipeline.run import Run
 from vouch.tables.answered import CORRECT, INCORRECT, JUDGED, RESPONSES, judged_path, pin_path, read_pin
 from vouch.tables.asked import ITEMS, LETTERS, LIKELIHOOD, PROMPTS, TEXT, items_path, prompts_path
 from vouch.tables.decisions import judgements_path, read_judgements
-from vouch.tables.results import LABEL_FREE, METRICS, OUTCOMES, label_free_path, metrics_path, outcomes_path
+from vouch.tables.results import (
+    BLIND,
+    LABEL_FREE,
+    METRICS,
+    OUTCOMES,
+    blind_path,
+    label_free_path,
+    metrics_path,
+    outcomes_path,
+)
 from vouch.tables.table import TableWriter, packed, unpacked
 
 OF_LETTERS = ("prompt", "logits", "upper", "letter_mass", "problem")
@@ -102,7 +112,10 @@ OF_PROMPTS = (
     *("id", "item", "variation", "family", "effect", "options", "order", "labels", "answers", "outputs"),
     "template",
 )
-OF_ITEMS = ("id", "group", "category", "turns", "flags", "kind", "question", "answers", "references")
+OF_ITEMS = (
+    *("id", "group", "category", "turns", "flags", "kind", "question", "options", "answers", "references"),
+    "images",
+)
 TABLES = ((METRICS, metrics_path), (OUTCOMES, outcomes_path), (LABEL_FREE, label_free_path))
 
 
@@ -115,6 +128,7 @@ def main(run: Run) -> None:
         steps = scoring.write(models, writers)
         for _ in run.progress(steps, scoring.parts * len(models), f"score {scoring.dataset}"):
             pass
+    BLIND.write(blind_path(scoring.dataset), scoring.solved)
     scoring.cache.forget_others()
     if scoring.silent:
         run.note(UNANSWERED, scoring.silent)
@@ -124,7 +138,7 @@ class DatasetScoring:
     """The scores of one dataset, model by model.
 
     parts: their number for one model: one for each output of a variation, and one for comparisons.
-    silent: the number of prompts without an answer, by model, variation and output.
+    silent: the number of prompts without an answer, by model, variation and output. solved: rows of BLIND.
     """
 
     def __init__(self, run: Run) -> None:
@@ -151,23 +165,34 @@ class DatasetScoring:
             {(row["variation"], each) for row in asked for each in row["outputs"] or [LETTERS]}
         )
         self.cache, self.silent = ResultCache(SCORED / self.dataset), dict[str, int]()
+        self.solved: list[dict[str, Any]] = []
 
     def write(self, models: Sequence[str], writers: Sequence[TableWriter]) -> Iterator[None]:
         """Writes rows of TABLES; yields once for each part of each model."""
+        blind = {model for model in models if not read_pin(pin_path(model)).sees}
+        answers = []
         for model in models:
             tables = yield from self._of(model)
             for writer, table in zip(writers, tables, strict=True):
                 writer.table(table)
             self.silent |= silent(tables[0])
+            if blind:
+                answers.append(graded(tables[1]))
+        if blind:
+            every = pa.concat_tables(answers)
+            self.solved = list(solved_questions(every, self._items, blind))
+            writers[0].table(unsolved_metrics(every, self.solved, blind))
 
     def _of(self, model: str) -> Generator[None, None, Tables]:
         """The remembered tables of a model, or newly computed ones."""
         answers = [response.path(model, self.dataset) for response in RESPONSES.values()]
         stored = zip(RESPONSES.values(), answers, strict=True)
         answered = any(response.table.read(path, ["prompt"]).num_rows for response, path in stored)
-        released = read_pin(pin_path(model)).source.kind == "released" or not answered
+        pin = read_pin(pin_path(model))
+        released = pin.source.kind == "released" or not answered
         inputs = [path(self.dataset) for path in (prompts_path, items_path, judged_path)]
-        name = self._run.rests_on([*inputs, *answers], released, self._decided, self._run.params["score"])
+        facts = (released, pin.sees, self._decided, self._run.params["score"])
+        name = self._run.rests_on([*inputs, *answers], *facts)
         known, parts = self.cache.get(name), list[Tables]()
         if known is not None:
             yield from repeat(None, self.parts)
@@ -178,6 +203,8 @@ class DatasetScoring:
             yield
         yield from repeat(None, self.parts - len(parts))
         tables = [pa.concat_tables(rows) for rows in zip(*parts, strict=True)]
+        if not pin.sees:
+            tables[0] = pa.concat_tables([tables[0], blind_metrics(tables[0], tables[1], self._items)])
         self.cache.put(name, packed(tables))
         return tables
 

@@ -14,7 +14,7 @@ TRAINED = Path("data/trained")
 
 
 def main(run: Run) -> None:
-    """Trains and saves the model named by the stage's key."""
+    """Trains and saves the model that the stage's key names."""
     from vouch.demo.training import save, train
 
     (name,) = run.keys

@@ -17,12 +17,13 @@ from vouch.metrics.text.scoring import score_texts
 from vouch.metrics.text.texts import text_blocks
 from vouch.tables.answered import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
 from vouch.tables.asked import COMPLEMENT, IMAGES, ITEMS, KEPT, PROMPTS, images_path, items_path, prompts_path
-from vouch.tables.results import OUTCOMES, outcomes_path
+from vouch.tables.results import BLIND, OUTCOMES, blind_path, outcomes_path
 
 CHOICE, OPEN = "shapes", "captions"
 MODELS = {"alpha": 2.5, "beta": 1.0, "gamma": 0.3}
 """How much more the right option of a prompt weighs."""
 COUNT, OPEN_COUNT = 1100, 30
+SOLVED = 5
 VARIED = 600
 """Only the first items have variations."""
 COLOURS = ("red", "green", "blue", "black")
@@ -136,9 +137,19 @@ def write_project() -> list[Path]:
     scored = pa.concat_tables(table for model in MODELS for table in _scored(model))
     for name in (CHOICE, OPEN):
         OUTCOMES.write(outcomes_path(name), scored.filter(pc.equal(scored["dataset"], name)))
-        paths.append(outcomes_path(name))
+        BLIND.write(blind_path(name), _blind(name))
+        paths += [outcomes_path(name), blind_path(name)]
         paths += [path for model in MODELS for path in _responses(model, name)]
     return sorted(paths)
+
+
+def _blind(dataset: str) -> list[dict[str, Any]]:
+    """Rows of BLIND: a language model answers the first SOLVED questions correctly."""
+    row = {"output": "letters", "models": 1, "chance": 0.25}
+    return [
+        row | {"item": f"{CHOICE}-{n:04d}", "correct": int(n < SOLVED), "solved": n < SOLVED}
+        for n in range(COUNT if dataset == CHOICE else 0)
+    ]
 
 
 def _responses(model: str, dataset: str) -> list[Path]:

@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from stages.browse import REPORTS, write
-from tests.browse.project import CHOICE, COUNT, HARM, MODELS, OPEN, write_project
+from tests.browse.project import CHOICE, COUNT, HARM, MODELS, OPEN, SOLVED, write_project
 from vouch.browse.answers import OptionColumns
 from vouch.browse.config import BrowseConfig, config_of
 from vouch.images.opening import render
@@ -24,7 +24,7 @@ from vouch.metrics.comparison.leaderboard import variations
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
 from vouch.tables.asked import IMAGES, ITEMS, PROMPTS, ImageStore, images_path, items_path, prompts_path
-from vouch.tables.results import OUTCOMES, outcomes_path
+from vouch.tables.results import BLIND, OUTCOMES, blind_path, outcomes_path
 
 ROOT = Path(__file__).parents[2]
 CONFIG = BrowseConfig(images=True, thumbnail=64, budget=1_000_000)
@@ -156,7 +156,10 @@ def test_columns_are_those_of_the_tables(inputs):
         packed(CHOICE, "columns"),
     )
     assert [columns["categories"][at] for at in columns["category"]] == [item["category"] for item in items]
-    assert columns["flags"] == ["shared_image"] and columns["flagged"] == [list(range(0, COUNT, 10))]
+    assert columns["flags"] == ["shared_image", "solved_blind"]
+    assert columns["flagged"] == [list(range(0, COUNT, 10)), list(range(SOLVED))]
+    (first, *_) = [item for page in all_pages(CHOICE) for item in page["items"]]
+    assert first["flags"] == ["shared_image", "solved_blind"]
     right = np.zeros(COUNT, int)
     for number in range(len(index["models"])):
         states = packed(CHOICE, f"model-{number}")["states"][index["variations"].index("original")]
@@ -248,6 +251,7 @@ def test_odd_datasets(inputs, tmp_path, monkeypatch):
     OUTCOMES.write(
         outcomes_path("odd"), [row | {"dataset": "odd"} for row in scored if row["model"] == "alpha"]
     )
+    BLIND.write(blind_path("odd"), [])
     write("odd", CONFIG, [path.relative_to(tmp_path) for path in tmp_path.rglob("*.parquet")])
     (page,) = all_pages("odd")
     assert [row["item"] for row in page["prompts"]] == [0, 0, 0, 0] and len(page["items"]) == 4

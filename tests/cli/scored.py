@@ -1,7 +1,7 @@
 """A small project whose stages score and compare have really run, on answers made here."""
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,16 +55,19 @@ def build(
     folder: Path,
     mass: Mapping[str, Sequence[float | None]] | None = None,
     unread: Mapping[str, int] | None = None,
+    blind: Collection[str] = (),
+    images: bool = True,
 ) -> None:
     """Writes tables and runs the stages; the present folder is the project.
 
     mass: of a model the letter masses of its answers, in turn. unread: of how many items its texts say nothing.
+    blind: models that take no images. images: whether the items have some.
     """
     picture = folder / "p.png"
     Image.new("RGB", (8, 6), "red").save(picture)
     held = {"digest": DIGEST, "bytes": picture.read_bytes(), "format": "PNG", "mode": "RGB"}
     for dataset in ("left", "right"):
-        ITEMS.write(items_path(dataset), [_item(dataset, place) for place in range(COUNT)])
+        ITEMS.write(items_path(dataset), [_item(dataset, place, images) for place in range(COUNT)])
         PROMPTS.write(prompts_path(dataset), list(_prompts(dataset)))
         PUBLISHED.write(published_path(dataset), [])
         for kind in EMBEDDED:
@@ -73,11 +76,15 @@ def build(
     TEXT_SIMILARITY.write(TEXT_SIMILARITY_PATH, [])
     for model, skill in SKILL.items():
         source = Source(kind="folder", path=f"data/trained/{model}")
-        write_pin(pin_path(model), Pin(model=model, engine="transformers", source=source, files={}))
+        write_pin(pin_path(model), _pin(model, source, model not in blind))
         _answer(model, skill, (mass or {}).get(model, [None]), (unread or {}).get(model, 0))
     for dataset in ("left", "right"):
         stage(score, "score", dataset)
     stage(compare, "compare")
+
+
+def _pin(model: str, source: Source, sees: bool) -> Pin:
+    return Pin(model=model, engine="transformers", source=source, files={}, sees=sees)
 
 
 def stage(body: Any, *words: str) -> None:
@@ -86,7 +93,7 @@ def stage(body: Any, *words: str) -> None:
     body(Run(dag, dag.by_command(" ".join(["python -m", f"stages.{words[0]}", *words[1:]])), list(words[1:])))
 
 
-def _item(dataset: str, place: int) -> dict[str, Any]:
+def _item(dataset: str, place: int, images: bool) -> dict[str, Any]:
     return {
         "id": names()[place],
         "group": f"g{place // 2:03d}",
@@ -94,7 +101,7 @@ def _item(dataset: str, place: int) -> dict[str, Any]:
         "hint": None,
         "options": [f"red {ESCAPE}", "green", "blue"],
         "answers": [place % 3],
-        "images": [DIGEST],
+        "images": [DIGEST] if images else [],
         "category": f"sky {ESCAPE}" if place % 2 else "ground",
         "kind": "choice",
         "source_id": f"{dataset}/{place}",

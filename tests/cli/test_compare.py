@@ -259,3 +259,15 @@ def test_a_difference_of_set_sizes_where_hardly_a_set_differs_has_an_interval_wi
     assert found["difference"] == pytest.approx(other / rows)
     assert found["low"] is not None and found["low"] <= -exact + other / rows + 1e-6
     assert found["high"] is not None and found["high"] >= exact
+
+
+def test_a_file_is_compared_instead_of_models_of_the_checkout(vouch: Vouch, tmp_path: Path) -> None:
+    """Models have no dot in their names, so a name with one is a file, whether it exists or not."""
+    table = tmp_path / "scores.csv"
+    table.write_text("item,model,score\n1,tiny_a,1\n1,tiny_b,0\n2,tiny_a,1\n2,tiny_b,\u202e\n")
+    assert "row 4: score is '\\u202e'; give a number" in vouch("compare", table, status=1)
+    table.write_text("item,model,score\n1,tiny_a\u202e,1\n1,tiny_b,0\n2,tiny_a\u202e,1\n2,tiny_b,1\n")
+    assert "2 models, 2 questions" in vouch("compare", table)
+    assert "tiny_a: name two models" in vouch("compare", "tiny_a", status=1)
+    assert "tiny_a: is no file" in vouch("compare", table, "tiny_a", status=1)
+    assert "scores.cvs: no such file" in vouch("compare", "scores.cvs", status=1)

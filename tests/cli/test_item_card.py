@@ -13,13 +13,17 @@ from tests.cli.conftest import Vouch
 from tests.cli.scored import COUNT, HOSTILE, outcomes
 from vouch.cli.card import sensitivity, with_guesses
 from vouch.cli.item import close
+from vouch.cli.item_screen import screen
+from vouch.tables.answered import LETTERS, letters_path, pin_path, read_pin, write_pin
 from vouch.tables.asked import ITEMS, KEPT, items_path
 from vouch.tables.results import (
+    BLIND,
     LEADERBOARD,
     LEADERBOARD_PATH,
     METRICS,
     VARIATIONS,
     VARIATIONS_PATH,
+    blind_path,
     outcomes_path,
 )
 
@@ -46,6 +50,105 @@ def test_an_item_with_its_answers_and_sets(vouch: Vouch) -> None:
             assert row["covered_lac"] == any(member.startswith(correct) for member in members)
 
 
+def test_an_item_shows_what_is_behind_each_answer(vouch: Vouch) -> None:
+    """The numbers of the tables of responses, and how the reader came to its reading."""
+    found = json.loads(vouch("item", "kite-004", "--dataset", "left", "--model", "tiny_a", "--json"))
+    stored = {row["prompt"]: row for row in LETTERS.read(letters_path("tiny_a", "left")).to_pylist()}
+    for entry in found["answers"]:
+        assert [one["logit"] for one in entry["options"]] == stored[entry["prompt"]]["logits"]
+        assert sum(one["probability"] for one in entry["options"]) == pytest.approx(1)
+        (chosen,) = [one for one in entry["options"] if one["answer"]]
+        assert (chosen["option"], chosen["probability"]) == (
+            entry["answer"],
+            pytest.approx(entry["confidence"]),
+        )
+        assert any(one["answer"] and one["correct"] for one in entry["options"]) == entry["correct"]
+    (text, *_) = json.loads(vouch("item", "kite-004", "--dataset", "right", "--json"))["answers"]
+    row = outcomes(text["model"], "right")["kite-004"]
+    assert (text["parser"], text["reason"], text["options"]) == (row["parser"], row["reason"], [])
+    assert "only mention: " in text["reason"] and "only mention: " in vouch(
+        "item", "kite-004", "--dataset", "right"
+    )
+
+
+def test_the_original_prompt_is_explained_and_with_detail_every_one(vouch: Vouch) -> None:
+    short = vouch("item", "kite-004", "--dataset", "right", "--model", "tiny_a")
+    whole = vouch("item", "kite-004", "--dataset", "right", "--model", "tiny_a", "--detail")
+    assert [short.count(f"\ntiny_a, text, {name}: ") for name in ("original", "ls_n", "vr_b")] == [1, 0, 0]
+    assert [whole.count(f"\ntiny_a, text, {name}: ") for name in ("original", "ls_n", "vr_b")] == [1, 1, 1]
+    assert "more lines (--detail)" in short and short.count("long") < 400
+    assert "more lines" not in whole and whole.count("long") == 3 * 400, "all words of three texts"
+
+
+def test_a_language_model_and_what_it_solves(vouch: Vouch) -> None:
+    pin, path = read_pin(pin_path("tiny_a")), blind_path("left")
+    before = path.read_bytes() if path.exists() else None
+    rows = [
+        {"output": "letters", "item": "kite-004", "models": 1, "correct": 1, "solved": True, "chance": 0.3}
+    ]
+    try:
+        write_pin(pin_path("tiny_a"), pin.model_copy(update={"sees": False}))
+        BLIND.write(path, rows)
+        out = vouch("item", "kite-004", "--dataset", "left")
+        assert (
+            "\nflags: solved_blind\n" in out
+            and "\ntiny_a, letters (a language model, asked without images)\n" in out
+        )
+        assert "flags" not in vouch("item", "kite-005", "--dataset", "left") and "\ntiny_b, letters\n" in out
+    finally:
+        write_pin(pin_path("tiny_a"), pin)
+        path.unlink() if before is None else path.write_bytes(before)
+
+
+def explained(**facts: Any) -> list[str]:
+    """The block of one answer to an original prompt."""
+    none = dict.fromkeys(("answer", "correct", "confidence", "text", "problem", "parser", "reason", "effect"))
+    answer = {
+        "model": "m",
+        "output": "letters",
+        "variation": "original",
+        "prompt": "q/original",
+        "kept": True,
+        "sees": True,
+    }
+    sets = {"lac": None, "aps": None, "clean_size": {"lac": None, "aps": None}, "against_original": ""}
+    of_answer = dict.fromkeys(("letter_mass", "bracket_mass", "spelling", "reasoning", "flags"))
+    lists: dict[str, Any] = {"options": [], "samples": []}
+    lines = screen([none | answer | sets | of_answer | lists | facts]).splitlines()
+    return lines[lines.index(next(line for line in lines if line.startswith("m, ") and ":" in line)) :]
+
+
+def one_option(**facts: Any) -> dict[str, Any]:
+    return {"option": "A. red", "answer": True, "correct": False, "probability": 1.0, **facts}
+
+
+@pytest.mark.parametrize(
+    ("facts", "claims"),
+    [
+        ({"problem": "too long"}, ["no answer: too long"]),
+        ({"letter_mass": 0.02, "spelling": ""}, ["letter mass 0.020, letters read after nothing", "another form"]),
+        ({"letter_mass": 0.98, "spelling": " ", "bracket_mass": 0.3}, ["mass on `(` 0.300", "read after ' '"]),
+        ({"reasoning": "It is\x1b[31m red.", "flags": ["close"]}, ["thought: It is [31m red.", "flags: close"]),
+        ({"options": [one_option(logit=None, upper=-3.5, other_logits=None)]}, ["at most", "-inf   -3.500"]),
+        ({"options": [one_option(nll=None, tokens=2)]}, ["  inf       2        1.000  answer"]),
+        ({"options": [one_option(option="x" * 500, logit=1.0)]}, ["xx… "]),
+        ({"output": "text", "text": "Hm.", "parser": "unparsed"}, ["nothing could be read of it", "  | Hm."]),
+        ({"output": "text", "text": "", "parser": "refusal"}, ["the model declined", "  |"]),
+        ({"output": "text", "text": "A B", "parser": "several", "answer": "a | b"}, ["and chooses none as a | b"]),
+        ({"output": "text", "text": "数" * 300, "parser": "reader", "reason": "cue: " + "w " * 60}, ["(cue: w"]),
+        ({"output": "text", "text": "a\tb\n\u202ec\n" * 20, "parser": "judge", "answer": "c"},
+         ["read by the judge as c", "more lines"]),
+        ({"output": "text", "text": "a", "samples": [{"temperature": 0.7, "sample": n, "text": "b\n\x07"} for n in range(5)]},
+         ["  at 0.7: b", "and 2 more samples"]),
+    ],
+)  # fmt: skip
+def test_what_is_behind_an_answer_in_80_columns(facts: dict[str, Any], claims: list[str]) -> None:
+    block = explained(**facts)
+    text = "\n".join(block)
+    assert all(claim in text for claim in claims), text
+    assert max(map(len, block)) <= 80 and all(char.isprintable() or char == "\n" for char in text)
+
+
 def test_flips_agree_with_the_table_of_variations(vouch: Vouch) -> None:
     shares = {
         (row["model"], row["variation"]): row["value"]
@@ -66,8 +169,8 @@ def test_the_screen_of_an_item_with_a_hostile_id(vouch: Vouch, tmp_path: Path) -
     folder = tmp_path / "images"
     out = vouch("item", HOSTILE, "--dataset", "right", "--model", "tiny_a", "--images", folder)
     assert "\nquestion: Which  [31mred" in out and "\n  kite?\n" in out and "(correct)" in out
-    assert f"image 1: {'0' * 64} in data/images/right.parquet" in out
-    assert out.count("tiny_a") >= 4 and max(map(len, out.splitlines())) < 250, "long texts are cut"
+    assert "image 1: 000000000000… in data/images/right.parquet" in out
+    assert out.count("tiny_a") >= 3 and max(map(len, out.splitlines()[:-1])) <= 80
     names = ("01-original-1.png", "02-ls_n-1.png", "03-vr_b-1.png")
     assert sorted(path.name for path in folder.iterdir()) == list(names)
     assert Image.open(folder / names[0]).size == (8, 6)
@@ -87,6 +190,14 @@ def test_the_screen_of_an_item_with_a_hostile_id(vouch: Vouch, tmp_path: Path) -
 )
 def test_an_item_that_is_not_there(vouch: Vouch, words: list[str], claim: str) -> None:
     assert claim in vouch("item", *words, status=1)
+
+
+@pytest.mark.parametrize(
+    "words", ["item q", "item q --dataset left", "show", "compare a b", "publish card a"]
+)
+def test_a_checkout_where_nothing_was_run(bare: Path, vouch: Vouch, words: str) -> None:
+    line = vouch(*words.split(), status=1)
+    assert "nothing was run here yet; `vouch plan` says what would run, `dvc repro` runs it" in line
 
 
 def test_close_ids_survive_a_slip_at_either_end() -> None:

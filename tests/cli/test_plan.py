@@ -68,6 +68,26 @@ def test_samples_are_counted_where_they_are_drawn(tmp_path: Path) -> None:
     assert count.of(config, "other", "d").answers == count.of(config, "m", "other").answers == 18
 
 
+def test_a_model_without_images_is_asked_a_question_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    names = ["original", "vr_b", "vs_e", "text_only", "lr_i", "vr_b+lr_i", "gone"]
+    rows = [prompt(f"q{n}/{name}", "what", outputs=[LETTERS, TEXT]) for name in names for n in range(9)]
+    rows.append(prompt("alone/vr_b", "what", outputs=[TEXT]))
+    count = counted(tmp_path, rows)
+    for sees, variations in ((True, 7), (False, 4)):
+        cell = count.of(SAMPLED, "m", "d", sees)
+        assert cell.prompts == 64 and cell.outputs == {LETTERS: 9 * variations, TEXT: 9 * variations + 1}
+        assert cell.samples == (9 * variations + 1) * 5
+    entry = DatasetEntry.model_validate(
+        {"loader": "shapes", "source": "vouch/demo/scenes", "template": "kostumov", "settings": {}}
+    )
+    found = estimate(TEN, entry, names[:-1])
+    assert [found.of(GREEDY, "m", "d", sees).answers for sees in (True, False)] == [60, 30]
+    assert estimate(TEN, entry, ["vr_b"]).of(GREEDY, "m", "d", sees=False).answers == 10
+
+
 def test_an_estimate_says_so_and_follows_the_style(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     entry = DatasetEntry.model_validate(
@@ -124,7 +144,7 @@ def test_a_mixed_dataset_has_at_most_what_is_planned(tmp_path: Path, monkeypatch
         [row for item in items for row in item_rows(item, loaded, template, "kostumov", None, before)],
     )
     assert made.prompts == 6 * (1 + 1 + 2 + 2) + 3 * 2 + 6 * 3 < found.prompts and not made.bound
-    assert made.answers == 3 * (1 + 1 + 1 + 2 + 1 + 1) + 6 * 3 < found.answers
+    assert made.answers == 6 * (1 + 1 + 1 + 2) + 3 * (1 + 1) + 6 * 3 < found.answers
     assert list(found.outputs) == list(made.outputs) == [LETTERS, TEXT]
 
 
@@ -134,6 +154,8 @@ def test_gpu_hours_are_parameters_times_tokens() -> None:
     assert gpu_hours(7_000_000_000, [letters, letters], GREEDY, 9) == pytest.approx(80 * reading)
     plain = gpu_hours(7_000_000_000, [letters], GREEDY, 9)
     assert gpu_hours(7_000_000_000, [letters], GREEDY, 9, thought=100) > 2 * plain
+    bare = gpu_hours(7_000_000_000, [letters], GREEDY, 9, shown=False)
+    assert bare == pytest.approx(40 * reading * 80 / 656), "a language model reads no image"
     writing = 2 * 7e9 / 1.5e12 / 3600
     found = gpu_hours(7_000_000_000, [letters, texts.of(SAMPLED, "m", "d")], SAMPLED, 9)
     assert found == pytest.approx(48 * reading + 2 * 6 * 9 * writing), "two passes a token, for six texts"
@@ -153,6 +175,7 @@ def test_the_price_of_requests_to_a_server() -> None:
     read = (40 + 8 * 6) * (80 + 85 + 4 * 170)
     written = 40 + 8 * 6 * 9
     assert cost(openai, asked, 9) == (88, read, written, (2 * read + 10 * written) / 1e6)
+    assert cost(openai.model_copy(update={"sees": False}), asked, 9)[1] == 88 * 80, "no image is sent"
     scored = cost(vllm, asked, 9)
     assert scored[0] == 88 + 6 * 5 and scored[2] == written + 6 * 5, (
         "the prompt and four options, each scored"

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace as Names
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ import torch
 from scipy import stats
 
 import vouch
-from vouch.library import calibration, check, comparison, estimates, ranking, sets
+from vouch.library import calibration, check, comparison, estimates, ranking, scores, sets
 from vouch.metrics.config import ScoreConfig
 from vouch.metrics.protocols import clean
 
@@ -31,13 +30,16 @@ OTHERS = "pandas pyarrow pydantic torch transformers yaml dvc rapidfuzz filelock
 
 
 def test_the_examples_run() -> None:
-    modules = (calibration, comparison, estimates, ranking, sets)
+    modules = (calibration, comparison, estimates, ranking, scores, sets)
     assert sum(doctest.testmod(module).attempted for module in modules) > 40
     assert not any(doctest.testmod(module).failed for module in modules)
 
 
-def test_importing_needs_numpy_and_scipy_only() -> None:
-    """In a process of its own, which does not find the other packages."""
+def test_the_library_needs_numpy_and_scipy_only(tmp_path: Path) -> None:
+    """Logs as JSON and tables as CSV too. In a process of its own, which does not find the other packages."""
+    log, table = tmp_path / "samples_t.jsonl", tmp_path / "scores.csv"
+    log.write_text('{"doc_id": 0, "target": "1", "resps": [[[-1.0, false]], [[-0.5, true]]], "acc": 1.0}')
+    table.write_text("item,model,score\n1,a,1\n1,b,0\n2,a,1\n2,b,1\n")
     script = f"""
 import sys
 class Missing:
@@ -48,6 +50,8 @@ sys.meta_path.insert(0, Missing())
 import vouch
 assert "numpy" not in sys.modules
 print(vouch.prediction_sets({LOGITS[:90].tolist()}, {ANSWERS[:90].tolist()}), *map(vouch.__getattr__, vouch.__all__))
+assert vouch.from_log({str(log)!r}).answers.tolist() == [1]
+assert vouch.compare_scores({str(table)!r}).pairs[0].difference.value == 0.5
 """
     subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
 
@@ -437,213 +441,3 @@ def test_the_first_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -
     code = blocks("README.md")[0]
     exec(code, {})
     assert capsys.readouterr().out.strip() == code.strip().rpartition("# ")[2], "as printed there"
-
-
-def recipe(word: str) -> str:
-    (code,) = [block for block in blocks("docs/library.md") if word in block]
-    return code
-
-
-def told(code: str) -> tuple[dict[str, Any], str]:
-    """What a recipe leaves behind, and what it ends with in words."""
-    namespace: dict[str, Any] = {}
-    try:
-        exec(code, namespace)
-    except SystemExit as error:
-        return namespace, str(error)
-    return namespace, ""
-
-
-def logged(choices: list[str], target: object, best: int, **more: Any) -> dict[str, Any]:
-    """A line of lm-evaluation-harness: numbers are texts there, a target is an index or a text."""
-    scores = [f"{-5.5 - at if at != best else -0.5:.6f}" for at in range(len(choices))]
-    return {
-        "target": str(target),
-        "arguments": {f"gen_args_{at}": {"arg_0": "?", "arg_1": f" {one}"} for at, one in enumerate(choices)},
-        "filtered_resps": [[score, "False"] for score in scores],
-        **more,
-    }
-
-
-def of_task(choices: list[str], target: Any, count: int = 40, **more: Any) -> list[dict[str, Any]]:
-    """A log of questions whose right choice is 0, 1, ..., of which every third is answered wrongly.
-
-    target: of the right choice, as the log writes it.
-    """
-    lines = []
-    for index in range(count):
-        right = index % len(choices)
-        best = (right + (index % 3 == 0)) % len(choices)
-        line = logged(choices, target(right), best, acc=float(best == right), **more)
-        lines.append(line | {"doc_id": index})
-    return lines
-
-
-def by_text(choices: list[str]) -> Any:
-    return lambda right: choices[right]
-
-
-WORDS, LABELS = ["two", "none", "one", "three"], ["(A)", "(B)", "(C)", "(D)"]
-NUMBERS, FIRST = ["2", "0", "1", "3"], ["1", "2", "3", "4"]
-HARNESS = {
-    "words by index": of_task(WORDS, int),
-    "words by text": of_task(WORDS, by_text(WORDS)),
-    "labels by text": of_task(LABELS, by_text(LABELS)),
-    "an index or a text": [(of_task(LABELS, int)[n], of_task(LABELS, by_text(LABELS))[n])[n % 2] for n in range(40)],
-    "numbers by index": of_task(NUMBERS, int),
-    "numbers by text": of_task(NUMBERS, by_text(NUMBERS)),
-    "numbers from 1 by index": of_task(FIRST, int),
-    "numbers from 1 by text": of_task(FIRST, by_text(FIRST)),
-    "0 and 1 by text": of_task(["1", "0"], by_text(["1", "0"])),
-    "years by text": of_task(["1990", "2", "1"], by_text(["1990", "2", "1"])),
-    "no acc, one reading": [line | {"acc": None} for line in of_task(WORDS, int)],
-    "a line separator in the question": of_task(WORDS, int, doc={"question": "one\u2028two"}),
-    "pairs in a list": [
-        line | {"arguments": [list(each.values()) for each in line["arguments"].values()]}
-        for line in of_task(WORDS, int)
-    ],
-    "each choice again without the question": [
-        line
-        | {"filtered_resps": [*line["filtered_resps"], *[["-0.1", "False"]] * 4], "acc_mutual_info": 1.0}
-        | {"arguments": line["arguments"] | {f"u{n}": {"arg_0": "", "arg_1": f" {one}"} for n, one in enumerate(WORDS)}}
-        for line in of_task(WORDS, int)
-    ],
-}  # fmt: skip
-FORMS = {
-    "lines": lambda lines: "\n".join(json.dumps(line, ensure_ascii=False) for line in lines),
-    "an array": lambda lines: json.dumps(lines, indent=2),
-    "a mark, CRLF and blank lines": lambda lines: "\ufeff" + "\r\n\r\n".join(map(json.dumps, lines)) + "\r\n",
-}
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("case", HARNESS)
-def test_a_log_of_lm_evaluation_harness(
-    case: str, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Answers are the right choices, whatever the log calls them, and as many as its `acc` says are right."""
-    monkeypatch.chdir(tmp_path)
-    lines = HARNESS[case]
-    Path("samples_arc_easy.jsonl").write_text(FORMS[form](lines), "utf-8", newline="")
-    found, said = told(recipe("filtered_resps"))
-    assert not said and 1 <= float(capsys.readouterr().out.split()[0]) <= 4
-    count = len(found["rows"][0])
-    assert found["fitting"] == [[index % count for index in range(40)]]
-    accuracy = np.mean(np.argmax(found["logits"], 1) == found["fitting"][0])
-    assert accuracy == pytest.approx(np.mean([index % 3 != 0 for index in range(40)]))
-
-
-def test_questions_of_a_log_may_have_fewer_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    lines = of_task(WORDS, int, 20) + of_task(WORDS[:3], int, 20)
-    lines = [line | {"doc_id": number} for number, line in enumerate(lines)]
-    Path("samples_arc_easy.jsonl").write_text(FORMS["lines"](lines), "utf-8")
-    found, said = told(recipe("filtered_resps"))
-    assert not said and np.isneginf(found["logits"])[:, 3].tolist() == [False] * 20 + [True] * 20
-
-
-REFUSED = {
-    "a target that fits no acc": ([*HARNESS["words by index"][:7], HARNESS["words by index"][7] | {"acc": 0.0}], "doc_id 7: no choice fits"),
-    "several right choices": ([line | {"target": "[0, 1]"} for line in HARNESS["words by index"]], "doc_id 0: no choice fits"),
-    "contexts as choices": (of_task(["fox"] * 2, by_text(["fox"] * 2)), "doc_id 1: no choice fits"),
-    "numbers without acc": ([line | {"acc": None} for line in HARNESS["numbers by index"]], "targets may be indices or choices"),
-    "no choices": ([{"doc_id": 0, "target": "4", "arguments": {}, "filtered_resps": ["4"]}], "doc_id 0: has no scores of choices"),
-    "no responses": ([{"doc_id": 0, "target": "4", "arguments": {}, "filtered_resps": []}], "doc_id 0: has no scores of choices"),
-    "two filters": (HARNESS["words by index"] * 2, "has a doc_id twice"),
-    "nothing": ([], "the log is empty"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_a_log_that_cannot_be_read_is_refused_in_words(
-    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    lines, reason = REFUSED[case]
-    Path("samples_arc_easy.jsonl").write_text(FORMS["lines"](lines), "utf-8")
-    assert reason in told(recipe("filtered_resps"))[1]
-
-
-def answered(*tokens: Any, **more: Any) -> Names:
-    """A sample of Inspect's. A token that is a mapping has these log-probabilities, the likeliest was said."""
-    content = []
-    for token in tokens:
-        top = token if isinstance(token, dict) else {token: -0.1}
-        alternatives = [Names(token=text, logprob=value) for text, value in top.items()]
-        said = max(alternatives, key=lambda each: each.logprob)
-        content.append(Names(token=said.token, logprob=said.logprob, top_logprobs=alternatives))
-    output = Names(choices=[Names(logprobs=Names(content=content))])
-    return Names(**{"id": 0, "choices": list("wxyz"), "target": "B", "output": output, "scores": None} | more)
-
-
-def top(form: str, best: str = "B", letters: str = "ABCD") -> dict[str, float]:
-    return {form.replace("X", each): -0.25 if each == best else -3.0 for each in letters}
-
-
-HEAD = ("ANSWER", ":")
-NO_ANSWER = Names(answer="", explanation="")
-LETTERS_READ = {  # which letter is read: None leaves the sample out
-    "behind a blank": (answered(*HEAD, top(" X")), "B"),
-    "with a full stop": (answered(*HEAD, top(" X.")), "B"),
-    "in brackets": (answered(*HEAD, top(" (X"), ")"), "B"),
-    "in brackets of one token": (answered(*HEAD, top(" (X)")), "B"),
-    "bold": (answered(*HEAD, " **", top("X"), "**"), "B"),
-    "all bold": (answered("**", *HEAD, top(" X"), "**"), "B"),
-    "a formula": (answered(*HEAD, " $", top("X"), "$"), "B"),
-    "lower case": (answered("answer", ":", top(" x".replace("x", "X"), "b", "abcd")), "B"),
-    "raw tokens of BPE": (answered("AN", "SWER", ":", top("\u0120X")), "B"),
-    "raw tokens of SentencePiece": (answered("\u2581ANSWER", ":", top("\u2581X"), "</s>"), "B"),
-    "before a heron": (answered(*HEAD, top(" X"), "\n\n", "A", " heron"), "B"),
-    "before a reason": (answered(*HEAD, top(" X"), ".", " I", " see", " a", " D"), "B"),
-    "after a thought": (answered("<think>", *HEAD, top(" X", "C"), "?", "</think>", "\n", *HEAD, top(" X")), "B"),
-    "a line of its own counts": (answered(*HEAD, top(" X"), "\n", "not ", *HEAD, top(" X", "C"), " though"), "B"),
-    "the last line counts": (answered(*HEAD, top(" X", "C"), "\n", *HEAD, top(" X")), "B"),
-    "as its scorer read it": (answered(*HEAD, top(" X"), scores={"choice": Names(answer="B", explanation="")}), "B"),
-    "not as its scorer read it": (answered(*HEAD, top(" X"), scores={"choice": Names(answer="C", explanation="")}), None),
-    "not read by its scorer": (answered(*HEAD, top(" X"), scores={"choice": NO_ANSWER}), None),
-    "a heron": (answered(*HEAD, top(" X", "A"), " heron"), None),
-    "several letters": (answered(*HEAD, top(" X"), ",", " C"), None),
-    "a word": (answered(*HEAD, " Bird"), None),
-    "a letter alone": (answered(top("X")), None),
-    "a target of several": (answered(*HEAD, top(" X"), target=["A", "B"]), None),
-    "a target of several letters": (answered(*HEAD, top(" X"), target="AB"), None),
-    "no choices": (answered(*HEAD, top(" X"), choices=None), None),
-    "too many choices": (answered(*HEAD, top(" X"), choices=["w"] * 27), None),
-    "no logprobs": (answered(*HEAD, top(" X"), output=Names(choices=[Names(logprobs=None)])), None),
-    "no output": (answered(*HEAD, top(" X"), output=Names(choices=[])), None),
-}  # fmt: skip
-
-
-def inspected(samples: list[Names] | None, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], str]:
-    log = Names(read_eval_log=lambda path: Names(samples=samples))
-    monkeypatch.setitem(sys.modules, "inspect_ai", Names(log=log))
-    monkeypatch.setitem(sys.modules, "inspect_ai.log", log)
-    return told(recipe("inspect_ai"))
-
-
-@pytest.mark.parametrize("case", LETTERS_READ)
-def test_the_letter_of_a_log_of_inspect(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    sample, letter = LETTERS_READ[case]
-    found, said = inspected([Names(**vars(sample) | {"id": n}) for n in range(20)], monkeypatch)
-    if letter is None:
-        assert said == "no sample has choices and an answer with logprobs"
-        return
-    assert not said and len(found["logits"]) == 20 and set(found["answers"]) == {1}
-    assert found["logits"][0][:4] == [-3.0, -0.25, -3.0, -3.0] and np.isneginf(found["logits"][0][4:]).all()
-
-
-def test_a_log_of_inspect(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Targets are texts or lists, a question comes twice, and one sample has no logprobs."""
-    samples = [
-        answered(*HEAD, top(" X", "ABCD"[index % 4]), id=index // 2, target=["B"] if index % 2 else "b")
-        for index in range(99)
-    ]
-    assert not inspected([*samples, LETTERS_READ["no logprobs"][0]], monkeypatch)[1]
-    first, second = capsys.readouterr().out.splitlines()
-    assert first.startswith("1 without") and 1 < float(second.split()[0]) <= 4
-
-
-def test_a_log_of_inspect_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    shuffled = Names(answer="B", explanation="Choices were shuffled before generating a response")
-    assert "shuffled" in inspected([answered(*HEAD, top(" X"), scores={"choice": shuffled})], monkeypatch)[1]
-    assert inspected(None, monkeypatch)[1].startswith("no sample has choices")

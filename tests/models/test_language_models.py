@@ -16,13 +16,13 @@ import pytest
 import torch
 
 from tests.models.engines import CONFIG, OPTIONS, alone, answered, letters_of, refusal, text_of
-from tests.models.project import MODEL, Project, image, prompt
+from tests.models.project import DATASET, MODEL, Project, image, prompt
 from tests.models.tiny import SPOKEN, save_language_model, sentence
 from tests.refusals import refused
 from vouch.models.decoder.engine import load
 from vouch.models.engine import Decoding, Engine, LikelihoodAnswer, Question
 from vouch.models.packs import without_images
-from vouch.models.pins import takes_images
+from vouch.models.pins import pinned, takes_images
 from vouch.tables.answered import Pin, Source, folder_digests, pin_path, read_json, read_pin
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
@@ -157,6 +157,31 @@ def test_an_image_is_refused_and_never_dropped_in_silence(
     assert "shows images, and this model takes none" in refusal(found)
 
 
+def test_a_text_goes_on_where_the_tokenizer_would_end_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A base model, whose tokenizer begins a text with one token and ends it with another."""
+    from tokenizers import Tokenizer
+    from tokenizers.processors import TemplateProcessing
+
+    monkeypatch.chdir(tmp_path)
+    model = Model(save_language_model(tmp_path / "model", "llama", None), chat=False)
+    file = str(model.folder / "tokenizer.json")
+    tokens = Tokenizer.from_file(file)
+    ends = [("<s>", tokens.token_to_id("<s>")), ("</s>", tokens.token_to_id("</s>"))]
+    tokens.post_processor = TemplateProcessing(single="<s> $A </s>", special_tokens=ends)
+    tokens.save(file)
+    own, tokenizer = model.plain()
+    asked = questions()[0]
+    ids = tokenizer(asked.text)["input_ids"]
+    assert (ids[0], ids[-1]) == (ends[0][1], ends[1][1])
+    (found,) = answered(model.engine(), LETTERS, [[asked]]).values()
+    with torch.no_grad():
+        last = own(torch.tensor([ids[:-1]])).logits[0, -1]
+    wanted = last[tokenizer.convert_tokens_to_ids(list(asked.labels))].tolist()
+    assert letters_of(found).logits == pytest.approx(wanted, abs=1e-4)
+
+
 # Pins
 
 
@@ -220,7 +245,7 @@ def test_an_entry_must_not_contradict_the_files(project: Project, tiny: Path) ->
         project.pin()
 
 
-def test_what_no_file_can_say_the_entry_says(project: Project) -> None:
+def test_what_no_file_can_say_the_entry_says(project: Project, tmp_path: Path) -> None:
     source = {"kind": "server", "url": "http://127.0.0.1:8000/v1", "name": "tiny-1"}
     project.entry = {"source": source, "engine": "openai"}
     project.pin()
@@ -229,6 +254,11 @@ def test_what_no_file_can_say_the_entry_says(project: Project) -> None:
     project.pin()
     pin = read_pin(pin_path(MODEL))
     assert before.sees and not pin.sees and pin.digest == before.digest
+    (tmp_path / "answers").mkdir()
+    (tmp_path / "answers" / f"{DATASET}.csv").write_text("id,text\nq1,A\n", "utf-8")
+    entry = {"source": {"kind": "hub", "repo": "owner/tiny", "revision": None}}
+    found = [pinned(MODEL, "answers", {MODEL: entry | more}) for more in ({}, {"sees": False})]
+    assert [one.sees for one in found] == [True, False] and found[0].engine == "released"
 
 
 @pytest.mark.parametrize(

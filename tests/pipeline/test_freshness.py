@@ -163,6 +163,34 @@ def test_each_kind_of_change_is_named(dag):
     assert why(dag, "next") == "end.txt is missing"
 
 
+def test_all_that_changed_is_named_in_a_line(dag):
+    stage = dag["next"]
+    old = {"params.yaml": {"score": {"alpha": 0.1, "seed": 1, **{f"k{n:02d}": 0 for n in range(30)}}}}
+    new = {"params.yaml": {"score": {"alpha": 0.2, "seed": 2, **{f"k{n:02d}": 1 for n in range(30)}}}}
+    write_receipt(stage, replace(present(stage, Digests()), params=old))
+    Path("dvc.lock").unlink()
+    Path("out.txt").write_text("other")
+    (state,) = [
+        one
+        for one in states(Dag([dag["copy"], Stage(stage.name, stage.cmd, stage.deps, stage.outs, new)]))
+        if one.stage.name == "next"
+    ]
+    assert len(state.causes) == 33 and state.causes[-1] == "input out.txt changed"
+    assert state.why == (
+        "params.yaml: score.alpha changed from 0.1 to 0.2; params.yaml: score.k00 changed from 0 to 1 and 31 more"
+    )
+
+
+def test_without_outputs_it_is_still_named_what_changed(dag):
+    """A run is needed then, not a pull; inputs that are missing as well say nothing."""
+    stage = dag["next"]
+    write_receipt(stage, replace(present(stage, Digests()), cmd="other"))
+    Path("dvc.lock").unlink()
+    for path in ("out.txt", "end.txt"):
+        Path(path).unlink()
+    assert why(dag, "next") == "end.txt is missing; its command changed"
+
+
 def test_a_receipt_vouches_without_dvc(dag):
     Path("dvc.lock").unlink()
     assert why(dag, "next") == "no record of how its outputs were made"

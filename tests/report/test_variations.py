@@ -22,7 +22,7 @@ from tests.report.project import (
     with_rows,
 )
 from vouch.report.cards import BREAKS, FIRST, LOOKS
-from vouch.report.claims import image_claims
+from vouch.report.claims import image_claims, leaders
 from vouch.report.config import ReportConfig
 from vouch.report.costs import ACCURACY, changes, in_words, meaning, real_changes
 from vouch.report.evidence import Evidence
@@ -262,15 +262,20 @@ def test_an_image_that_misleads_is_named(make: Make) -> None:
     found = card(seeing(make(MADE), 0.3, 0.8))
     assert mentions(found.answer, "It misleads: 30\u202f%", "80\u202f% without")
     assert mentions(found.why, "gains 50.0 (45.0–55.0) points", "on shapes")
+    assert leaders(seeing(make(MADE), 0.3, 0.8), "shapes") == ()
     sentences = part_of(LOOKS_SECTION, seeing(make(MADE), 0.3, 0.8)).sentences
     assert "No model is shown to answer better with the image." in sentences
 
 
 @pytest.mark.parametrize(("without", "half"), [(0.75, 0.1), (0.8, 0.0)])
 def test_image_gain_alone_shows_nothing(make: Make, without: float, half: float) -> None:
-    """With noisy logits it is above 0 even if the image is not used."""
+    """With noisy logits it is above 0 even if the image is not used: no model is best then."""
     evidence = seeing(make(MADE), 0.8, without, half)
-    assert card(evidence) is None
+    assert leaders(evidence, "shapes") == () and leaders(make(MADE), "shapes")
+    view = VERDICT_SECTION.build(evidence)
+    assert mentions(view.headline, "No model is shown to use the image on shapes")
+    assert mentions(view.because, "guessing", "alpha is not shown to lose accuracy without the image")
+    assert card(evidence).answer == "Not shown"
     assert "No model is shown to answer better with the image." in part_of(LOOKS_SECTION, evidence).sentences
     assert card(make(Made())) is None and LOOKS_SECTION.build(make(MADE)) is None
 

@@ -2,7 +2,8 @@
 
 Of random worlds whose truth is known the front page says what is so: no more, and what is large.
 
-60 worlds; WORLDS=204 in the environment, as `make worlds` sets it, makes more of each kind.
+60 worlds, and 15 with models that do not look; WORLDS=204 in the environment, as `make worlds` sets it, makes
+more of each kind.
 """
 
 import os
@@ -15,7 +16,18 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from tests.report.worlds import BOAST, CHANCE, KINDS, MODELS, World, evidence, world
+from tests.report.worlds import (
+    BOAST,
+    CHANCE,
+    KINDS,
+    LANGUAGE_MODEL,
+    LOOKING,
+    MODELS,
+    World,
+    evidence,
+    looking_world,
+    world,
+)
 from vouch.metrics.conformal.selective import TOLERATED
 from vouch.report.claims import preferred
 from vouch.report.evidence import Evidence
@@ -42,7 +54,16 @@ PATTERNS = {
     "coverage": r"Is the coverage target .*\? (Yes|No|Unclear).*?\)(?:; over .*, it is shown to be kept in \d+ and broken in (\d+))?",
     "alone": r"\d+\s% of the questions \((\w+)\)",
     "handed over": r"Questions with a confidence below ([\d.]+)\s% go to a person",
-    "silent": r"\w+ can answer these alone with at most 5\s% errors|The statement holds with 90\s% confidence for all models .*|"
+    "unseeing": rf"[Nn]o model is shown to use the image on {NAMES}",
+    "doubts": r"(?:On \w+, )?\w+ is not shown to (?:beat dog, a language model|lose accuracy without the image) \(.*",
+    "looks": r"Yes: \d+\s% correct with it, \d+\s% without|Without the image it loses .* of accuracy on (\w+); .*",
+    "misleads": r"It misleads: .*|Without the image it gains .*",
+    "beside": r"Yes: \d+\s% correct, a language model \d+\s%",
+    "text": r"dog, a language model, answers .* of the questions on (\w+) correctly with the text alone; guessing .*",
+    "beyond": r"That is .* beyond a guess|It is shown to beat guessing with the text alone",
+    "beats": r"(\w+) beats it by .*",
+    "silent": r"A model is recommended only if .*|Not shown|It is not shown to beat guessing|"
+    r"\w+ can answer these alone with at most 5\s% errors|The statement holds with 90\s% confidence for all models .*|"
     r"No bad news|None shown|Too small to tell|[\d.]+ options in a set, .* coverage \(\w+\)|"
     r"Tested but not significant: .*|Not measured: .*|None of \d+ variations? .*|In .* the mean confidence of .*|"
     r"A set contains .*|For \d+\s% of .*|\w+ has too few questions .*|Significant by accuracy on .*|"
@@ -73,8 +94,11 @@ def _wrong_above(world: World, model: str, dataset: str, threshold: float) -> fl
 
 def _wrong_row(world: World, row: Sequence[Cell]) -> bool:
     """Whether a row names a guesser as a leader, or lacks the model that is truly the best."""
-    of = {model: world.accuracy[model, row[0].text] for model in MODELS}
-    named = [model for model in MODELS if re.search(rf"\b{model}\b", row[1].text)]
+    models = (*MODELS, LANGUAGE_MODEL) if world.language_model else MODELS
+    of = {model: world.accuracy[model, row[0].text] for model in models}
+    named = [model for model in models if re.search(rf"\b{model}\b", row[1].text)]
+    if {*named} & {*world.unseeing, LANGUAGE_MODEL}:
+        return True
     best = max(of.values())
     return bool(named) and (
         any(of[model] <= CHANCE for model in named)
@@ -97,6 +121,19 @@ def _false_in(world: World, model: str, text: str) -> Iterator[str]:
             others = [each for each in MODELS if each != match[1]]
             datasets = re.split(", | and ", match[2])
             wrong = any(truth[match[1], d] <= max(truth[each, d] for each in others) for d in datasets)
+            wrong |= match[1] in {*world.unseeing, LANGUAGE_MODEL}
+        elif kind in ("tied", "others"):
+            wrong = any(re.search(rf"\b{each}\b", sentence) for each in {*world.unseeing, LANGUAGE_MODEL})
+        elif kind == "looks":
+            wrong = model in world.unseeing
+        elif kind == "text":
+            where = match[1]
+        elif kind == "misleads":
+            wrong = True
+        elif kind == "beats":
+            wrong = truth[match[1], where] <= truth[LANGUAGE_MODEL, where]
+        elif kind == "beside":
+            wrong = model in world.unseeing
         elif kind == "behind":
             wrong = truth[match[3], match[1]] >= truth[match[2], match[1]]
         elif kind == "boasts":
@@ -129,6 +166,10 @@ NAMED: dict[str, Callable[[Verdict], bool]] = {
     "fragile": lambda view: any(
         "(vr_b_5): " in c.answer and " on set0 correctly" in c.why for c in view.cards
     ),
+    "unseeing": lambda view: bool(
+        re.match(r"No model is shown to use the image on [\w, ]*set0", view.headline)
+    ),
+    "one_sees": lambda view: bool(re.match(r"ant is best on [\w, ]*\bset0\b", view.headline)),
     "overconfident": lambda view: bool(re.fullmatch(r"Overconfident: .* \(set0\)", view.cards[0].answer)),
 }
 """Whether the front page tells the one effect of a world of that kind."""
@@ -138,9 +179,10 @@ NAMED: dict[str, Callable[[Verdict], bool]] = {
 def told() -> list[tuple[World, str, list[str], bool]]:
     """Of every world its kind, what is false on its front page, and whether its effect is named."""
     found = []
-    for kind in KINDS:
-        for seed in range(EACH):
-            made = world(seed, kind)
+    kinds = [(kind, world, EACH) for kind in KINDS] + [(kind, looking_world, EACH // 2) for kind in LOOKING]
+    for kind, make, count in kinds:
+        for seed in range(count):
+            made = make(seed, kind)
             known = evidence(made)
             named = kind in NAMED and NAMED[kind](VERDICT_SECTION.build(known))
             found.append((made, kind, false_sentences(made, known), named))
@@ -173,3 +215,9 @@ def test_what_is_false_is_found() -> None:
         assert any(words in one for one in false_sentences(innocent, evidence(made))), kind
     guessing = world(0, "guess")
     assert false_sentences(replace(made, accuracy=guessing.accuracy), evidence(made))
+    made = looking_world(0, "blind")
+    closed = replace(made, unseeing=frozenset(MODELS))
+    said = false_sentences(closed, evidence(made))
+    assert any("correct with it" in one for one in said) and any(
+        " best on" in one or "tied" in one for one in said
+    )

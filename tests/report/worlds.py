@@ -1,6 +1,6 @@
 """Random worlds whose truth is known: simulated answers, scored and compared as the stages do it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -10,6 +10,7 @@ import pyarrow as pa
 from scipy.stats import beta, norm
 
 from tests.metrics.simulated import config
+from vouch.metrics.blind import OF_ANSWERS, blind_in, blind_metrics
 from vouch.metrics.calibration import clean_probabilities
 from vouch.metrics.comparison.leaderboard import differences, leaderboard, variations
 from vouch.metrics.conformal.figures import rows_of, set_figures, shift_figures
@@ -24,7 +25,12 @@ from vouch.tables.results import DIFFERENCES, METRICS, OUTCOMES, VARIATIONS
 
 OPTIONS, CHANCE = 4, 0.25
 MODELS, CHANGES = ("ant", "bee", "cow"), ("vr_b_5", "lr_i")
+LANGUAGE_MODEL, WITHOUT = "dog", "blank"
 KINDS = ("guess", "tiny", "equal", "better", "fragile", "overconfident")
+LOOKING = ("blind", "unseeing", "one_sees")
+"""Kinds with a language model, images taken away, or both: all models see; none does; the first one does."""
+TEXT_ALONE = 0.45
+"""What text alone answers there."""
 EFFECT = 0.15
 """How much better, or how much less accurate in a variation, one model truly is on one dataset."""
 BOAST = 0.15
@@ -41,7 +47,8 @@ RESAMPLES = 200
 class World:
     """accuracy: by model and dataset. losses: by these and a variation, else 0. boasts: confidence is too high.
 
-    groups: of each dataset; copies: questions in a group, alike in difficulty.
+    groups: of each dataset; copies: questions in a group, alike in difficulty. language_model: whether one is
+    asked as well. without: whether images are taken away. unseeing: models that the image tells nothing.
     """
 
     seed: int
@@ -50,6 +57,25 @@ class World:
     copies: int = 1
     losses: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
     boasts: frozenset[tuple[str, str]] = frozenset()
+    language_model: bool = False
+    without: bool = False
+    unseeing: frozenset[str] = frozenset()
+
+
+def looking_world(seed: int, kind: str) -> World:
+    """One of a kind of LOOKING: an image is worth EFFECT or more to a model that sees."""
+    random = np.random.default_rng([seed, len(KINDS), LOOKING.index(kind)])
+    groups = {f"set{number}": LARGE for number in range(random.integers(1, 3))}
+    tested = [(True, True), (True, False), (False, True)][seed % 3]
+    unseeing = frozenset({"blind": (), "unseeing": MODELS, "one_sees": MODELS[1:]}[kind])
+    accuracy = {
+        (model, name): TEXT_ALONE + (0 if model in unseeing else random.uniform(EFFECT, 0.4))
+        for name in groups
+        for model in MODELS
+    }
+    accuracy |= {(LANGUAGE_MODEL, name): TEXT_ALONE for name in groups}
+    losses = {(*place, WITHOUT): accuracy[place] - TEXT_ALONE for place in accuracy}
+    return World(seed, groups, accuracy, 1, losses, frozenset(), *tested, unseeing)
 
 
 def world(seed: int, kind: str) -> World:
@@ -121,9 +147,10 @@ def evidence(world: World) -> Evidence:
         of = [f"{name}-g{number // world.copies}" for number in range(len(names))]
         options, answers = [["a", "b", "c", "d"]] * len(names), [[0]] * len(names)
         items.append(pd.DataFrame({"dataset": name, "group": of, "options": options, "answers": answers}))
-        for model in MODELS:
+        asked_of = (*MODELS, *([LANGUAGE_MODEL] if world.language_model else []))
+        for model in asked_of:
             plain: Block | None = None
-            for change in (ORIGINAL, *CHANGES):
+            for change in (ORIGINAL, *CHANGES, *([WITHOUT] if world.without else [])):
                 accuracy = world.accuracy[model, name] - world.losses.get((model, name, change), 0.0)
                 found = _responses(
                     random,
@@ -141,7 +168,24 @@ def evidence(world: World) -> Evidence:
                 rows, frame = _scored(block, plain)
                 metrics += [place | row for row in rows]
                 outcomes.append(frame.assign(**place))
+        if world.language_model:
+            metrics += _of_language_model(name, metrics, outcomes[-1 - len(CHANGES) - world.without], names)
     return _compared(metrics, pd.concat(outcomes, ignore_index=True), pd.concat(items, ignore_index=True))
+
+
+def _of_language_model(
+    dataset: str, metrics: Sequence[Mapping[str, object]], outcomes: pd.DataFrame, items: Sequence[str]
+) -> list[dict[str, object]]:
+    """Rows of METRICS that only a language model has."""
+    own = [row for row in metrics if (row["model"], row["dataset"]) == (LANGUAGE_MODEL, dataset)]
+    columns = [OUTCOMES.schema.field(name) for name in OF_ANSWERS]
+    answers = pa.Table.from_pandas(outcomes[list(OF_ANSWERS)], pa.schema(columns), preserve_index=False)
+    number = len(items)
+    options = {"options": [["a", "b", "c", "d"]] * number, "answers": [[0]] * number}
+    of_items = pa.table({"id": items, **options, "images": [["digest"]] * number})
+    rows = blind_metrics(pa.Table.from_pylist(own, METRICS.schema), answers, of_items)
+    found: list[dict[str, object]] = rows.to_pylist()
+    return found
 
 
 def _scored(block: Block, plain: Block) -> tuple[list[dict[str, object]], pd.DataFrame]:
@@ -189,10 +233,12 @@ def _compared(metrics: list[dict[str, object]], outcomes: pd.DataFrame, items: p
     schema = pa.schema([OUTCOMES.schema.field(name) for name in USED])
     table = pa.Table.from_pandas(rows, schema, preserve_index=False)
     nothing = pd.DataFrame()
-    tested = pa.Table.from_pylist(differences(table, 1, RESAMPLES), DIFFERENCES.schema)
+    measured = pa.Table.from_pylist(metrics, METRICS.schema)
+    blind = blind_in(measured)
+    tested = pa.Table.from_pylist(differences(table, 1, RESAMPLES, blind), DIFFERENCES.schema)
     costs = pa.Table.from_pylist(list(variations(table, 1, RESAMPLES)), VARIATIONS.schema)
     return Evidence(
-        leaderboard=leaderboard(pa.Table.from_pylist(metrics, METRICS.schema)).to_pandas(),
+        leaderboard=leaderboard(measured, blind).to_pandas(),
         differences=tested.to_pandas(),
         costs=costs.to_pandas(),
         outcomes=rows,

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
@@ -26,6 +26,7 @@ from PIL import Image
 from vouch.images.opening import Undecodable, render
 from vouch.pipeline.errors import UserError
 from vouch.tables.asked import ITEMS, KEPT, ORIGINAL, PROMPTS
+from vouch.tables.results import SOLVED_BLIND
 
 _CODEC = pa.Codec("gzip", compression_level=6)
 _SYSTEM = 9  # position of the byte that names the operating system, in gzip's header (RFC 1952)
@@ -255,10 +256,16 @@ def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in (None, "", [])}
 
 
-def whole(item: Row) -> dict[str, Any]:
-    """An item as in its source, with long texts cut."""
+def flags_of(item: Row, solved: Collection[str]) -> list[str]:
+    """The flags of an item. solved: ids of the items that are solved blind."""
+    return [*(item["flags"] or ()), *([SOLVED_BLIND] if item["id"] in solved else [])]
+
+
+def whole(item: Row, solved: Collection[str]) -> dict[str, Any]:
+    """An item as in its source, with long texts cut. solved: see `flags_of`."""
     found = {name: item[name] for name in OF_ITEMS if name not in ("images", "source_id")}
     found |= {name: cut(item[name], LONGEST) for name in ("question", "hint")}
+    found["flags"] = flags_of(item, solved)
     found |= {name: [cut(text, LONGEST) for text in item[name] or ()] for name in ("options", "references")}
     if item["source_id"] != item["id"]:
         found["source_id"] = item["source_id"]
@@ -307,9 +314,14 @@ def recipes(items: Path, prompts: Path, original: bool) -> Iterator[Row]:
 
 
 def item_pages(
-    items: Path, prompts: Path, questions: ItemTable, size: int, tiles: Mapping[str, Tile]
+    items: Path,
+    prompts: Path,
+    questions: ItemTable,
+    size: int,
+    tiles: Mapping[str, Tile],
+    solved: Collection[str],
 ) -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
-    """Items and prompts, page after page."""
+    """Items and prompts, page after page. solved: see `flags_of`."""
     number = {name: index for index, name in enumerate(questions.variations)}
     asked = rows(prompts, OF_PROMPTS, PROMPTS)
     for start, part in enumerate(_parts(rows(items, OF_ITEMS), size)):
@@ -319,7 +331,7 @@ def item_pages(
             count = int(questions.starts[first + index + 1] - questions.starts[first + index])
             for row in islice(asked, count):
                 found.append(prompt(row, index, number[row["variation"]], tiles))
-        yield [whole(item) for item in part], found
+        yield [whole(item, solved) for item in part], found
 
 
 def _parts(values: Iterable[Row], size: int) -> Iterator[list[Row]]:
@@ -334,9 +346,9 @@ def briefs(items: Path, tiles: Mapping[str, Tile]) -> Iterator[list[list[Any]]]:
         yield [brief(item, tiles) for item in part]
 
 
-def of_items(path: Path) -> tuple[dict[str, Any], list[int]]:
+def of_items(path: Path, solved: Collection[str]) -> tuple[dict[str, Any], list[int]]:
     """Categories and flags of all items (names, the category of each item, the items of each flag), and a
-    CRC-32 of each item's id, with which a link finds its page."""
+    CRC-32 of each item's id, with which a link finds its page. solved: see `flags_of`."""
     categories: dict[str, int] = {}
     of_category: list[int] = []
     flags: dict[str, list[int]] = {}
@@ -344,7 +356,7 @@ def of_items(path: Path) -> tuple[dict[str, Any], list[int]]:
     for batch in ITEMS.open(path).iter_batches(columns=["id", "category", "flags"], use_threads=False):
         for row in batch.to_pylist():
             of_category.append(categories.setdefault(row["category"] or "", len(categories)))
-            for flag in row["flags"] or ():
+            for flag in flags_of(row, solved):
                 flags.setdefault(flag, []).append(len(ids))
             ids.append(zlib.crc32(row["id"].encode("utf-8", "replace")))
     names = sorted(flags)

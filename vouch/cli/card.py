@@ -10,7 +10,17 @@ import pyarrow.compute as pc
 import yaml
 
 from vouch.cli.command import argument, command, path_argument
-from vouch.cli.leaderboard import ACCURACY, Cells, Row, cells, label, long_name, small, warn_if_outdated
+from vouch.cli.leaderboard import (
+    ACCURACY,
+    Cells,
+    Row,
+    cells,
+    is_blind,
+    label,
+    long_name,
+    small,
+    warn_if_outdated,
+)
 from vouch.cli.printing import interval, plain
 from vouch.metrics.unranked import LOW_MASS_RATE, unranked
 from vouch.params.check import check_project
@@ -157,6 +167,8 @@ def _sentences(
 
     if too_small:
         yield f"The dataset is {too_small}."
+    if is_blind(of):
+        yield "It takes no images: what it answers needs none."
     if low := known(LOW_MASS_RATE):
         yield f"In {points(low)} % of the prompts an answer more probably begins with no option letter."
     for note in bounds({name: of[name, ""]["value"] for name in OF_READING if (name, "") in of}):

@@ -72,12 +72,13 @@ def json_argument(what: str = "") -> Argument:
 
 
 class Command(NamedTuple):
-    """An imported command. help: its line in `vouch --help`."""
+    """An imported command. help: its line in `vouch --help`. outside: if no checkout is needed."""
 
     name: str
     help: str
     arguments: tuple[Argument | OneOf, ...]
     run: Run
+    outside: Callable[[argparse.Namespace], bool]
 
     @property
     def text(self) -> str:
@@ -88,12 +89,18 @@ class Command(NamedTuple):
 _declared: dict[str, Command] = {}
 
 
-def command(name: str, help: str, *arguments: Argument | OneOf) -> Callable[[Run], Run]:
+def command(
+    name: str,
+    help: str,
+    *arguments: Argument | OneOf,
+    outside: Callable[[argparse.Namespace], bool] = lambda options: False,
+) -> Callable[[Run], Run]:
     """Declares the function below it as a command. name and help must be plain strings: `commands` reads them
-    from the text of the file."""
+    from the text of the file. outside: whether it runs outside a checkout, in the present folder, with these
+    options."""
 
     def declare(run: Run) -> Run:
-        _declared[name] = Command(name, help, arguments, run)
+        _declared[name] = Command(name, help, arguments, run, outside)
         return run
 
     return declare

@@ -1,8 +1,9 @@
-"""`vouch compare`: two models on the same prompts."""
+"""`vouch compare`: two models on the same prompts, or those of a table of scores or of logs."""
 
 import argparse
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,19 @@ from scipy.stats import binomtest
 
 from vouch.cli.command import argument, command, json_argument
 from vouch.cli.gate import exit_status, failures, rule, unjudged
-from vouch.cli.leaderboard import Cells, Column, Row, cells, left_out, long_name, small, warn_if_outdated
+from vouch.cli.leaderboard import (
+    Cells,
+    Column,
+    Row,
+    cells,
+    is_blind,
+    left_out,
+    long_name,
+    small,
+    warn_if_outdated,
+)
 from vouch.cli.printing import as_json, interval, number, table
+from vouch.cli.scores import compared, model_or_file
 from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.leaderboard import GRAIN, differences
 from vouch.metrics.comparison.statistics import holm, intervals, means
@@ -43,9 +55,18 @@ _COLUMNS = (
 
 @command(
     "compare",
-    "two models on the same prompts: which is better, and is the difference real",
-    argument("first", metavar="A", names="models", help="a model of params.yaml"),
-    argument("second", metavar="B", names="models", help="another one"),
+    "two models, a table of scores or logs: which is better, and is the difference real",
+    argument(
+        "first", metavar="A", names="models", type=model_or_file, help="a model of params.yaml, or a file"
+    ),
+    argument(
+        "others",
+        metavar="B",
+        names="models",
+        type=model_or_file,
+        nargs="*",
+        help="another one; a table of scores stands alone, of logs there may be more",
+    ),
     argument("--dataset", names="datasets", help="only this dataset"),
     argument(
         "--variation", names="variations", default=ORIGINAL, help="code of a variation (default: %(default)s)"
@@ -55,9 +76,16 @@ _COLUMNS = (
     argument(
         "--fail-if", action="append", default=[], metavar="RULE", help='e.g. "accuracy < -0.02": exit with 3'
     ),
+    outside=lambda options: _has_files(options),
 )
 def run(options: argparse.Namespace) -> int:
     """Compare two models on the same prompts: which is correct more often, and is the difference real?
+
+    A and B are models of params.yaml, or files, for which no checkout is needed: a table of scores (CSV or
+    parquet with the columns item, model and score, and prompt, run and group if there are any), or logs of
+    lm-evaluation-harness, lmms-eval, Inspect or VLMEvalKit, one of each model. Files give means with ranks,
+    paired differences of all models, what the data could have shown, and how much of the variance is due to
+    the question, the prompt and the sampling. They take no option but --json. The rest is about models.
 
     It also shows whose prediction sets are smaller, which model is better calibrated, which questions only
     one of them answers correctly, and in which categories they differ most. Differences are always A minus B,
@@ -77,8 +105,16 @@ def run(options: argparse.Namespace) -> int:
       vouch compare llava_v1_5_7b blip2
       vouch compare llava_v1_5_7b blip2 --dataset mmbench --variation ls_n
       vouch compare llava_v1_5_7b blip2 --json
+      vouch compare scores.csv
+      vouch compare logs/one.eval logs/other.eval
       vouch compare new old --fail-if "accuracy < -0.02" --fail-if "accuracy < 0 and p < 0.01"
     """
+    if _has_files(options):
+        print(compared(_files(options), options.json), end="")
+        return 0
+    if len(options.others) != 1:
+        raise UserError(f"{options.first}: name two models, or a table of scores or logs as files")
+    options.second = options.others[0]
     gate = list(map(rule, options.fail_if))
     config = check_project().compare
     every = _leaderboard(options)
@@ -110,6 +146,26 @@ def run(options: argparse.Namespace) -> int:
         print(left_out(rows), end="")
     warn_if_outdated()
     return exit_status(failed, unknown)
+
+
+def _has_files(options: argparse.Namespace) -> bool:
+    return any(isinstance(name, Path) for name in (options.first, *options.others))
+
+
+def _files(options: argparse.Namespace) -> list[Path]:
+    """The files, if nothing else is asked for. Raises UserError."""
+    flags = {
+        "--dataset": options.dataset,
+        "--variation": options.variation != ORIGINAL,
+        "--output": options.output,
+        "--fail-if": options.fail_if,
+    }
+    if wrong := next((flag for flag, value in flags.items() if value), None):
+        raise UserError(f"{wrong}: is for models of a checkout; files take --json alone")
+    given = [options.first, *options.others]
+    if names := [name for name in given if isinstance(name, str)]:
+        raise UserError(f"{names[0]}: is no file, but the others are; give files alone, or two models")
+    return given
 
 
 def _leaderboard(options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -165,8 +221,20 @@ def corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
     """Rows of DIFFERENCES with the p of the report, corrected over all datasets that are large enough.
 
     Only the first request type of each dataset is corrected. every: cells of all models. Each corrected row
-    gets `claims`, the number of comparisons that were corrected together.
+    gets `claims`, the number of comparisons that were corrected together. Pairs with a blind baseline are a
+    family of their own.
     """
+    blind = {(dataset, model) for (dataset, *_, model), of in every.items() if is_blind(of)}
+    apart = [(row["dataset"], row["second"]) in blind for row in rows]
+    families = [
+        [row for row, with_blind in zip(rows, apart, strict=True) if with_blind == which]
+        for which in (False, True)
+    ]
+    return [row for family in families for row in _corrected(family, every)]
+
+
+def _corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
+    """The rows of one family of tests."""
     few = small(every)
     firsts: dict[str, str] = {}
     for dataset, _, output, _ in every:

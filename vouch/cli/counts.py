@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,9 @@ from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.records import intact
 from vouch.prompts.combination import load_variation
-from vouch.prompts.draft import Item
+from vouch.prompts.draft import IMAGES, Item
 from vouch.prompts.template import read_template
+from vouch.tables.answered import pin_path, read_pin
 from vouch.tables.asked import (
     CIRCULAR,
     KINDS,
@@ -47,7 +49,7 @@ TEXT_TOKENS = 80  # of a prompt's words
 IMAGE = (1024, 768)  # pixels of the one image that a prompt is assumed to show
 OPTIONS = 4  # assumed for every prompt
 # The arithmetic of docs/internals/performance.md#gpu-hours; none of it was measured.
-PROMPT_TOKENS = 576 + 80  # of its image and its text
+IMAGE_TOKENS = 576  # beside the words, of a model that takes images
 OPERATIONS, BYTES = 125e12, 1.5e12  # a second, of one GPU
 
 
@@ -125,7 +127,8 @@ class Count:
     (`repeats`) are in none of the three. sampled: pairs of (prompts, samples for each), filled in by `of`.
 
     bound: empty if the prompts were counted; `at most` if they are an estimate with every variation on every
-    item that may have it; `about` if the number of items or rotations is a guess as well.
+    item that may have it; `about` if the number of items or rotations is a guess as well. without_images: the
+    same for a model that takes none, to which some variations are the original.
     """
 
     prompts: int
@@ -134,14 +137,17 @@ class Count:
     texts: Mapping[str, int] = field(default_factory=dict)
     bound: str = ""
     sampled: tuple[tuple[int, int], ...] = ()
+    without_images: "Count | None" = None
 
     @property
     def text(self) -> str:
         """The number of prompts for a person."""
         return f"{self.bound} {self.prompts}".lstrip()
 
-    def of(self, config: ExtractConfig, model: str, dataset: str) -> "Count":
-        """The prompts that one model is asked."""
+    def of(self, config: ExtractConfig, model: str, dataset: str, sees: bool = True) -> "Count":
+        """The prompts that one model is asked. sees: whether it takes images."""
+        if not sees and self.without_images is not None:
+            return self.without_images.of(config, model, dataset)
         sampled = (
             (sum(count for name, count in self.texts.items() if one.of_variation(name)), one.samples)
             for one in config.sampled(model, dataset)
@@ -196,10 +202,25 @@ def estimate(items: Items, entry: DatasetEntry, variations: Sequence[str]) -> Co
         prompts += count * most
         asked[one.name] = count * (most - repeated)
     outputs = {*(template.outputs if "choice" in kinds else ()), *((TEXT,) if "text" in kinds else ())}
-    answers = {output: sum(asked.values()) for output in OUTPUTS if output in outputs}
     guessed = items.groups or any(part.name == CIRCULAR for one in loaded for part in one.parts)
-    texts = asked if TEXT in outputs else {}
-    return Count(prompts, answers, answers, texts, "about" if guessed else "at most")
+
+    def counted(asked: Mapping[str, int]) -> Count:
+        answers = {output: sum(asked.values()) for output in OUTPUTS if output in outputs}
+        texts = asked if TEXT in outputs else {}
+        return Count(prompts, answers, answers, texts, "about" if guessed else "at most")
+
+    bare = {name: number for name, number in asked.items() if not (ORIGINAL in asked and _of_images(name))}
+    return replace(counted(asked), without_images=counted(bare))
+
+
+@lru_cache
+def _of_images(variation: str) -> bool:
+    """Whether a variation changes nothing but images: without them it is the original."""
+    try:
+        parts = load_variation(variation).parts
+    except UserError:  # of a table that is made anew
+        return False
+    return variation != ORIGINAL and all(part.declaration.parts == (IMAGES,) for part in parts)
 
 
 def kinds_of_questions(entry: DatasetEntry) -> Collection[str]:
@@ -221,14 +242,35 @@ def count_prompts(path: Path) -> Count:
             prompts += 1
             asked.add((row["item"], row["variation"]))
             groups.update((output, row["item"], row["variation"]) for output in row["outputs"])
-    outputs, packs, texts = Counter[str](), Counter[str](), Counter[str]()
-    for (output, item, variation), count in groups.items():
-        if (item, repeats(f"{item}/{variation}/1", variation)) in asked:
-            count -= 1
-        outputs[output] += count
-        texts[variation] += count if output == TEXT else 0
-        packs[output] += count if output == TEXT else math.ceil(count / PACK_PROMPTS)
-    return Count(prompts, outputs, packs, texts)
+
+    def counted(sees: bool) -> Count:
+        outputs, packs, texts = Counter[str](), Counter[str](), Counter[str]()
+        for (output, item, variation), count in groups.items():
+            if not sees and (item, ORIGINAL) in asked and _of_images(variation):
+                continue
+            if (item, repeats(f"{item}/{variation}/1", variation)) in asked:
+                count -= 1
+            outputs[output] += count
+            texts[variation] += count if output == TEXT else 0
+            packs[output] += count if output == TEXT else math.ceil(count / PACK_PROMPTS)
+        return Count(prompts, outputs, packs, texts)
+
+    return replace(counted(sees=True), without_images=counted(sees=False))
+
+
+def take_images(project: Project) -> dict[str, bool]:
+    """Whether each model takes images, as far as its entry of models.lock or its pin says."""
+    locked = locked_models()
+
+    def sees(model: str, source: str) -> bool:
+        if source == str(MODELS):
+            return locked[model].sees is not False
+        try:
+            return read_pin(pin_path(model)).sees
+        except UserError:  # no pin yet, or none that can be read
+            return True
+
+    return {model: sees(model, source) for model, source in project.models.items()}
 
 
 def count_datasets(
@@ -267,11 +309,11 @@ def judge_prompts(
 
 def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cells) -> list[dict[str, Any]]:
     """The work of each model, with GPU hours for models of the hub and prices for those on servers."""
-    locked = locked_models()
+    locked, shown = locked_models(), take_images(project)
     costs = []
     for name, source in project.models.items():
         datasets = [dataset for model, dataset in cells_asked if model == name]
-        own = [counts[dataset].of(project.extract, name, dataset) for dataset in datasets]
+        own = [counts[dataset].of(project.extract, name, dataset, shown[name]) for dataset in datasets]
         if not own:
             continue
         entry = locked[name] if source == str(MODELS) else None
@@ -279,7 +321,7 @@ def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cell
         cap = project.extract.max_tokens_of.get(name, project.extract.max_tokens)
         if entry and entry.source.kind == "hub":
             size, thought = entry.size, entry.thought_tokens
-            hours = gpu_hours(size, own, project.extract, cap, thought) if size else None
+            hours = gpu_hours(size, own, project.extract, cap, thought, shown[name]) if size else None
             asked |= {"parameters": size, "gpu_hours": hours}
         if entry and entry.prices:
             paid = cost(entry, own, cap)
@@ -289,15 +331,21 @@ def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cell
 
 
 def gpu_hours(
-    parameters: int, counts: Sequence[Count], config: ExtractConfig, cap: int, thought: int = 0
+    parameters: int,
+    counts: Sequence[Count],
+    config: ExtractConfig,
+    cap: int,
+    thought: int = 0,
+    shown: bool = True,
 ) -> float:
     """An estimate for one model: parameters times tokens, as if prompts shared nothing.
 
     cap: tokens of each text. thought: tokens of thinking before each answer; the answers to one prompt share
-    the greedy thought. Reading takes two operations for each parameter and token. A pass that writes tokens
-    reads all weights, two bytes each.
+    the greedy thought. shown: whether the model takes images. Reading takes two operations for each parameter
+    and token. A pass that writes tokens reads all weights, two bytes each.
     """
-    tokens = PROMPT_TOKENS * sum(sum(one.outputs.values()) for one in counts)
+    read = TEXT_TOKENS + IMAGE_TOKENS * shown
+    tokens = read * sum(sum(one.outputs.values()) for one in counts)
     texts = sum(math.ceil(one.outputs.get(TEXT, 0) / config.batch) for one in counts)
     greedy = sum(math.ceil(max(one.outputs.values(), default=0) / config.batch) for one in counts)
     samples = sum(one.sample_passes(config.batch) for one in counts)
@@ -318,7 +366,8 @@ def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int,
     scored = entry.source.kind == "server" and entry.source.url != OPENAI
     short = 0 if thought else asked[LETTERS] + scored * (1 + OPTIONS) * asked[LIKELIHOOD]
     requests = short + texts
-    read = requests * (TEXT_TOKENS + prices.image_tokens(*IMAGE))
+    image_tokens = 0 if entry.sees is False else prices.image_tokens(*IMAGE)
+    read = requests * (TEXT_TOKENS + image_tokens)
     written = short + texts * (cap + thought)
     return requests, read, written, (read * prices.input + written * prices.output) / 1e6
 

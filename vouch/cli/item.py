@@ -1,4 +1,4 @@
-"""`vouch item`: one question, and every model's answers to it."""
+"""`vouch item`: one question, and every model's answers to it. The screen: item_screen.py."""
 
 import argparse
 import math
@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from scipy.special import softmax
 
 from vouch.cli.command import argument, command, json_argument, path_argument
-from vouch.cli.leaderboard import Row, long_name, warn_if_outdated
-from vouch.cli.printing import as_json, cut, number, plain, plain_lines, table
+from vouch.cli.item_screen import FLIPPED, NOT_FLIPPED, SAME, question, screen
+from vouch.cli.leaderboard import Row, warn_if_outdated
+from vouch.cli.printing import as_json, plain
 from vouch.images.opening import render
 from vouch.pipeline.errors import UserError, check_name
-from vouch.pipeline.records import intact
+from vouch.pipeline.records import check_run, intact
 from vouch.tables import HEADLINE
-from vouch.tables.answered import RESPONSES
+from vouch.tables.answered import RESPONSES, pin_path, read_pin
 from vouch.tables.asked import (
     ITEMS,
     KEPT,
@@ -32,11 +34,18 @@ from vouch.tables.asked import (
     items_path,
     prompts_path,
 )
-from vouch.tables.results import OUTCOMES, contents, flips, grades, outcomes_path
+from vouch.tables.results import (
+    BLIND,
+    OUTCOMES,
+    SOLVED_BLIND,
+    blind_path,
+    contents,
+    flips,
+    grades,
+    outcomes_path,
+    solved_blind,
+)
 from vouch.tables.table import Table
-
-FLIPPED, SAME, NOT_FLIPPED = "flipped", "same", "not_flipped"
-WIDTH = 60  # characters of a text in the table; --json has all of it
 
 
 @command(
@@ -45,7 +54,10 @@ WIDTH = 60  # characters of a text in the table; --json has all of it
     argument("id", names="items", help="id of the question, as in the tables and the report"),
     argument("--dataset", names="datasets", help="needed if several datasets have that id"),
     argument("--model", names="models", help="only this model"),
-    json_argument("whole texts"),
+    argument(
+        "--detail", action="store_true", help="options and texts of every variation, all words of texts"
+    ),
+    json_argument("everything that --detail shows, all digits"),
     path_argument(
         "--images",
         metavar="FOLDER",
@@ -57,14 +69,20 @@ def run(options: argparse.Namespace) -> int:
 
     Each line has the answer, the model's confidence, the members of its LAC and APS prediction sets, and how
     the answer compares with the one to the original prompt. Items used for calibration have no sets in the
-    faithful protocol; for them `about` gives the mean size. A variation that keeps the correct answer shows
+    faithful protocol; for them `~2.1` is the mean size. A variation that keeps the correct answer shows
     `same` or `flipped`. One that changes it, `flipped` or `not_flipped` if the original answer was correct.
+
+    Below, each model has a block that shows why: logit and probability of every option, the share of the
+    probability on letters, and how the letters were spelled; of a text its words, and which parser read it
+    for which reason. It is that of the original prompt; --detail shows the blocks of all variations.
 
     Examples:
       vouch item kite-004 --dataset kites
+      vouch item kite-004 --dataset kites --model tiny_a --detail
       vouch item kite-004 --dataset kites --model tiny_a --images seen
     """
     dataset, item = find_item(options.id, options.dataset)
+    item["flags"] = [*(item["flags"] or ()), *_blind_flag(dataset, item["id"])]
     if options.model is not None:
         path = outcomes_path(dataset)
         known = OUTCOMES.read(intact(path), ["model"])["model"].unique().to_pylist()
@@ -78,11 +96,17 @@ def run(options: argparse.Namespace) -> int:
         named = {"dataset": dataset, "item": item, "prompts": list(prompts.values()), "answers": entries}
         print(as_json(named), end="")
     else:
-        print(question(dataset, item) + "\n" + screen(entries), end="")
+        print(question(dataset, item) + "\n" + screen(entries, options.detail), end="")
         if options.images:
             print(f"images: {written} in {plain(options.images)}")
     warn_if_outdated()
     return 0
+
+
+def _blind_flag(dataset: str, item: str) -> list[str]:
+    """SOLVED_BLIND if every language model that was asked answers the item."""
+    path = blind_path(dataset)
+    return [SOLVED_BLIND] if path.exists() and item in solved_blind(BLIND.read(intact(path))) else []
 
 
 def rows_of(table: Table, path: Path, column: str, wanted: list[str]) -> Iterator[dict[str, Any]]:
@@ -111,17 +135,21 @@ def _of_model(model: str, dataset: str, prompts: Mapping[str, Row], rows: list[R
         responses, path = RESPONSES[output]
         for row in rows_of(responses, path(model, dataset), "prompt", list(prompts)):
             responses_of[output, row["prompt"]].append(row)
+    sees = not pin_path(model).exists() or read_pin(pin_path(model)).sees
     position = {name: number for number, name in enumerate(prompts)}
     rows.sort(key=lambda row: (OUTPUTS.index(row["output"]), position[row["prompt"]]))
     return [
-        _entry(row, prompts[row["prompt"]], responses_of[row["output"], row["prompt"]], change)
+        {"sees": sees}
+        | _entry(row, prompts[row["prompt"]], responses_of[row["output"], row["prompt"]], change)
         for row, change in zip(rows, against(rows), strict=True)
     ]
 
 
 def _entry(row: Row, prompt: Row, responses: Sequence[Row], change: str) -> dict[str, Any]:
-    ranked = _likely(row["output"], prompt, responses)
-    texts = [each["text"] for each in responses if row["output"] == TEXT and each["temperature"] == 0]
+    scores = _scores(row["output"], prompt, responses)
+    ranked = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
+    texts = responses if row["output"] == TEXT else []
+    first: Row = next((each for each in responses if not each.get("temperature")), {})
     chosen = row["predicted"]
     return {
         **{key: row[key] for key in ("model", "output", "variation", "prompt", "effect")},
@@ -131,10 +159,22 @@ def _entry(row: Row, prompt: Row, responses: Sequence[Row], change: str) -> dict
         **{key: row[key] for key in ("confidence", "half")},
         **{score: _members(prompt, ranked, row[f"size_{score}"]) for score in HEADLINE},
         "clean_size": {score: row[f"clean_size_{score}"] for score in HEADLINE},
-        "text": texts[0] if texts else None,
+        "text": next((each["text"] for each in texts if each["temperature"] == 0), None),
+        "samples": [
+            {key: each[key] for key in ("temperature", "sample", "text")}
+            for each in texts
+            if each["temperature"]
+        ],
+        **{key: row[key] for key in ("parser", "reason")},
+        "options": _options(row, prompt, scores, responses),
+        **{key: first.get(key) for key in _OF_ANSWER},
         "problem": next((each["problem"] for each in responses if each["problem"]), None),
         "against_original": change,
     }
+
+
+_OF_ANSWER = ("letter_mass", "bracket_mass", "spelling", "reasoning", "flags", "engine", "mode", "device")
+"""Columns of the response tables that an entry has as they are; null if the request type has none."""
 
 
 def option(prompt: Row, index: int) -> str:
@@ -143,16 +183,44 @@ def option(prompt: Row, index: int) -> str:
     return f"{label}{prompt['options'][index]}"
 
 
-def _likely(output: str, prompt: Row, responses: Sequence[Row]) -> list[int]:
-    """Indices of the options, likeliest first (ties: lowest); empty for texts and missing answers."""
+def _scores(output: str, prompt: Row, responses: Sequence[Row]) -> list[float]:
+    """Logit, or negated NLL, of each option; empty for texts and missing answers."""
+    count = len(prompt["options"] or ())
     if output == LETTERS and responses and responses[0]["logits"]:
-        worth = list(responses[0]["logits"])[: len(prompt["options"])]
-    elif output == LIKELIHOOD and responses and not any(row["nll"] is None for row in responses):
+        return list(responses[0]["logits"])[:count]
+    if output == LIKELIHOOD and responses and not any(row["nll"] is None for row in responses):
         nll = {row["option"]: row["nll"] for row in responses}
-        worth = [-nll.get(index, math.inf) for index in range(len(prompt["options"]))]
-    else:
-        return []
-    return sorted(range(len(worth)), key=lambda index: (-worth[index], index))
+        return [-nll.get(index, math.inf) for index in range(count)]
+    return []
+
+
+def _options(
+    row: Row, prompt: Row, scores: Sequence[float], responses: Sequence[Row]
+) -> list[dict[str, Any]]:
+    """An entry for each option, for JSON; a number is null if it is unknown, or not finite."""
+    with np.errstate(invalid="ignore"):
+        shares = softmax(scores).tolist() if scores else []
+    of_option = {each["option"]: each for each in responses} if row["output"] == LIKELIHOOD else {}
+    entries = []
+    for index, score in enumerate(scores):
+        entry = {
+            "option": option(prompt, index),
+            "answer": index == row["predicted"],
+            "correct": index in (prompt["answers"] or ()),
+            "probability": _finite(shares[index]),
+        }
+        if row["output"] == LETTERS:
+            named = {"logit": scores, **{key: responses[0][key] or () for key in ("other_logits", "upper")}}
+            entry |= {key: _finite(of[index]) if index < len(of) else None for key, of in named.items()}
+        else:
+            tokens = of_option.get(index, {}).get("tokens")
+            entry |= {"nll": _finite(-score), "tokens": tokens}
+        entries.append(entry)
+    return entries
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _members(prompt: Row, ranked: Sequence[int], size: int | None) -> list[str] | None:
@@ -181,82 +249,6 @@ def against(rows: Sequence[Row]) -> list[str]:
     return [str(word) for word in np.where(counts, words, "")]
 
 
-def question(dataset: str, item: Row) -> str:
-    """The facts about the item, one per line."""
-    lines = [f"{item['id']} of {dataset}"]
-    for name in ("question", "hint") if item["hint"] else ("question",):
-        first, *rest = item[name].splitlines() or [""]
-        lines += [f"{name}: {first}", *(f"  {line}" for line in rest)]
-    for index, text in enumerate(item["options"]):
-        lines.append(f"option {index + 1}: {text}" + (" (correct)" if index in item["answers"] else ""))
-    lines += [f"answer: {text}" for text in item["references"] or ()]
-    for position, digest in enumerate(item["images"] or (), start=1):
-        lines.append(f"image {position}: {digest} in {images_path(dataset)} (--images FOLDER shows it)")
-    lines += [f"{key}: {item[key]}" for key in ("category", "group", "source_id") if item[key]]
-    lines += [f"conversation: {', '.join(item['turns'])}"] if item["turns"] else []
-    lines += [f"flags: {', '.join(item['flags'])}"] if item["flags"] else []
-    return plain_lines(lines)
-
-
-def screen(entries: Sequence[Row]) -> str:
-    """The table of answers, and the variations that flipped them."""
-    if not entries:
-        return "no model was asked this question\n"
-    head = ["model", "output", "variation", "answer", "", "confidence", "LAC", "APS", "original", "text"]
-    rows = [
-        [
-            *(entry["model"], entry["output"], variation(entry), cut(_answer(entry), WIDTH), _verdict(entry)),
-            *(number(entry["confidence"]), _set(entry, "lac"), _set(entry, "aps")),
-            *(entry["against_original"], cut(entry["text"] or "", WIDTH)),
-        ]
-        for entry in entries
-    ]
-    return table(head, rows, right={5}) + "\n" + plain_lines(flips_by_model(entries))
-
-
-def variation(entry: Row) -> str:
-    """The variation, with a number if it makes several prompts from one item."""
-    _, _, last = entry["prompt"].rpartition(f"/{entry['variation']}/")
-    name = long_name(entry["variation"])
-    return f"{name} {last}" if last != entry["prompt"] else name
-
-
-def _answer(entry: Row) -> str:
-    return entry["problem"] or ("n.a." if entry["answer"] is None else entry["answer"])
-
-
-def _verdict(entry: Row) -> str:
-    if entry["correct"] is None:
-        return "n.a."
-    return ("correct" if entry["correct"] else "wrong") + ("" if entry["kept"] else ", left out")
-
-
-def _set(entry: Row, score: str) -> str:
-    """The members if the item was tested in the faithful split, else the mean size over the clean splits."""
-    members = entry[score]
-    if members is not None:
-        return cut(" ".join(each.split(". ")[0] for each in members) or "none", WIDTH)
-    size = entry["clean_size"][score]
-    return "n.a." if size is None else f"about {size:.1f}"
-
-
-def flips_by_model(entries: Sequence[Row]) -> list[str]:
-    """A line for each model and request type: the variations that wrongly changed or kept the answer."""
-    lines = []
-    for model, output in dict.fromkeys((entry["model"], entry["output"]) for entry in entries):
-        own = [entry for entry in entries if (entry["model"], entry["output"]) == (model, output)]
-        variations = {entry["variation"] for entry in own}
-        if ORIGINAL not in variations or len(variations) == 1:  # there is nothing to compare
-            continue
-        words = []
-        wrong = [one for one in own if one["effect"] in (None, KEPT) or one["against_original"] != FLIPPED]
-        for word, meaning in ((FLIPPED, "flipped by"), (NOT_FLIPPED, "wrongly unchanged by")):
-            names = [variation(entry) for entry in wrong if entry["against_original"] == word]
-            words += [f"{meaning} {', '.join(names)}"] if names else []
-        lines.append(f"{model}, {output}: {'; '.join(words) or 'the answer held in every variation'}")
-    return lines
-
-
 def write_images(folder: Path, prompts: Mapping[str, Row], images: ImageStore) -> int:
     """Writes the images of each prompt as NUMBER-VARIATION-IMAGE.png; returns how many. Raises UserError."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -276,6 +268,7 @@ def find_item(wanted: str, dataset: str | None) -> tuple[str, dict[str, Any]]:
     folder = items_path("x").parent
     known = sorted(path.stem for path in folder.glob("*.parquet"))
     if not known:
+        check_run(folder)
         raise UserError(f"{folder}: no items; run `dvc repro`, or `dvc pull` to fetch them")
     if dataset is not None:
         check_name("dataset", dataset, known, folder)

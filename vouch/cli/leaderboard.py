@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from vouch.cli.printing import and_more, plain_lines
+from vouch.metrics.blind import BLIND_RATE
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.state import states
 from vouch.report.gates import shown, too_small
@@ -50,26 +51,41 @@ def small(numbers: Cells) -> dict[str, str]:
 
     This counts the groups of items or, if the items are not here, the questions behind the accuracies.
     """
+    reasons = {dataset: too_small(count) for dataset, count in groups(numbers).items()}
+    return {dataset: why for dataset, why in reasons.items() if why}
+
+
+def groups(numbers: Cells) -> dict[str, int]:
+    """By dataset, the number of groups of its questions; if the items are not here, of questions."""
     questions: dict[str, int] = {}
     for (dataset, *_), of in numbers.items():
         items = of.get(ACCURACY, {}).get("items") or 0
         questions[dataset] = max(questions.get(dataset, 0), items)
-    reasons = {}
-    for dataset, count in questions.items():
-        path = items_path(dataset)
-        groups = len(pc.unique(ITEMS.read(path, ("group",))["group"])) if path.exists() else count
-        reasons[dataset] = too_small(groups)
-    return {dataset: why for dataset, why in reasons.items() if why}
+    paths = {dataset: items_path(dataset) for dataset in questions}
+    return {
+        dataset: len(pc.unique(ITEMS.read(path, ("group",))["group"]))
+        if path.exists()
+        else questions[dataset]
+        for dataset, path in paths.items()
+    }
+
+
+def is_blind(of: Mapping[Column, Row]) -> bool:
+    """Whether a line is that of a blind baseline."""
+    return bool(of.get((BLIND_RATE, ""), {}).get("value"))
 
 
 def ordered(numbers: Cells) -> list[Line]:
-    """Lines by dataset, variation, request type and accuracy, highest first; in small datasets by name."""
+    """Lines by dataset, variation, request type and accuracy, highest first; in small datasets by name. Blind
+    baselines come last."""
     reasons = small(numbers)
+    blind = {(dataset, model) for (dataset, *_, model), of in numbers.items() if is_blind(of)}
 
-    def rank(key: Line) -> tuple[str, str, int, float, str]:
+    def rank(key: Line) -> tuple[str, str, int, bool, float, str]:
         dataset, variation, output, model = key
         accuracy = numbers[key].get(ACCURACY, {}).get("value") or 0
-        return dataset, variation, OUTPUTS.index(output), 0.0 if dataset in reasons else -accuracy, model
+        merit = 0.0 if dataset in reasons else -accuracy
+        return dataset, variation, OUTPUTS.index(output), (dataset, model) in blind, merit, model
 
     return sorted(numbers, key=rank)
 

@@ -24,6 +24,7 @@ Examples:
   dvc repro                             run it (or: snakemake --cores 2)
   vouch show                            the results
   vouch compare MODEL_A MODEL_B         the difference, with interval and p-value
+  vouch compare scores.csv              the same for a table of scores or logs of others, without a checkout
 
 Numbers:
   accuracy      share of the questions answered correctly
@@ -42,15 +43,17 @@ Exit status: 0 success, 1 error, 2 wrong arguments, 3 `compare --fail-if` fails,
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs one command in the checkout that holds the current folder; returns the exit status."""
+    """Runs one command, in the checkout that holds the current folder if it needs one; returns the exit
+    status."""
     open_streams()
     given = sys.argv[1:] if argv is None else argv
     try:
         _check_text(given)
         command = _find(given)
         options = Parser(command).parse_args(given[len(command.name.split()) :])
-        os.chdir(_checkout())
-        check_place()
+        if not command.outside(options):
+            os.chdir(_checkout())
+            check_place()
         with warnings_aside():
             return int(command.run(options))
     except BrokenPipeError:

@@ -21,6 +21,7 @@ from vouch.cli.counts import (
     prices_table,
     prompt_sets,
     sizes,
+    take_images,
     variations_of,
 )
 from vouch.cli.printing import and_more, as_json, plain, plain_lines, table
@@ -70,6 +71,12 @@ Row = Mapping[str, Any]
         default=1.0,
         help="for datasets without results: 1 + (questions in a group - 1) x their correlation; default: 1",
     ),
+    argument(
+        "--probe",
+        metavar="NAME",
+        names="models",
+        help="show instead what this model would be given for a prompt of each dataset",
+    ),
     json_argument(),
 )
 def run(options: argparse.Namespace) -> int:
@@ -85,15 +92,23 @@ def run(options: argparse.Namespace) -> int:
     images need one pass per row, and passes over shared image prefixes are not counted. Answers in the work
     cache are not asked for again.
 
+    With --probe a prompt of each dataset is rendered as it would be asked: its tokens, where letters are
+    read, and which tokens are letters. No weights are loaded, no request is sent. Mind lines with `!`.
+
     Examples:
       vouch plan
       vouch plan --json                      for programs
       vouch plan kostumov                    the size of a study, before `vouch use kostumov`
+      vouch plan --probe my_model            the tokens of a prompt, and which of them are option letters
       vouch plan --power 3                   can it detect a difference of 3 points, and if not, what would?
     """
     where = str(PROFILES / f"{options.profile}.yaml") if options.profile else PARAMS
     values = loads(profile_text(options.profile, []), where) if options.profile else load(Path(PARAMS))
     project = check_params(values, where)
+    if options.probe is not None:
+        from vouch.cli.probe import show
+
+        return show(project, options.probe, options.json)
     dag = read_dag(params=values)
     check_lock()  # `dvc repro` reads dvc.lock even if all receipts fit
     waiting = [state for state in states(dag) if not state.fresh]
@@ -115,7 +130,8 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         stages = {state.stage.name: state.why for state in waiting}
         named = {"profile": project.profile, "datasets": _named(project, items, counts)} | asked
-        named |= {"models": models, "judge": judged, "power": power_rows, "stages": stages}
+        causes = {state.stage.name: state.causes for state in waiting}
+        named |= {"models": models, "judge": judged, "power": power_rows, "stages": stages, "causes": causes}
         print(as_json(named | {"following_stages": following, "strays": strays}), end="")
         return 0
     lines = [*_rewrites(project, items, stale), *_judge(judged), *_away(project, items)]
@@ -180,7 +196,8 @@ def _named(project: Project, items: Mapping[str, Items], counts: Mapping[str, Co
 
 def _asked(project: Project, counts: Mapping[str, Count], stale: set[str], cells: Cells) -> dict[str, Any]:
     """The requests to all models together; `later` counts cells that run only if their inputs change."""
-    counted = [counts[dataset].of(project.extract, model, dataset) for model, dataset in cells]
+    sees = take_images(project)
+    counted = [counts[dataset].of(project.extract, model, dataset, sees[model]) for model, dataset in cells]
     return {
         "cells": len(counted),
         "later": sum(f"extract@{model}-{dataset}" not in stale for model, dataset in cells),
@@ -257,11 +274,14 @@ def _stages(waiting: Sequence[State], following: Sequence[str]) -> str:
     if following:
         text += f"{len(following)} more run if their inputs change: {_kinds_of(following)}\n"
     missing = [  # stages that never ran share one reason, in place of each naming its own file
-        replace(state, why="outputs are missing") if state.why.endswith(" is missing") else state
-        for state in waiting
+        replace(state, causes=tuple(dict.fromkeys(map(_cause, state.causes)))) for state in waiting
     ]
     rows = [list(line) for line in by_reason(missing)]
     return text + (table(["stages", "because"], rows) if rows else "")
+
+
+def _cause(cause: str) -> str:
+    return "outputs are missing" if cause.endswith(" is missing") else cause
 
 
 def _kinds_of(names: Sequence[str]) -> str:

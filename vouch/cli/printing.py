@@ -1,6 +1,7 @@
 """The output of commands: tables, numbers and JSON, as plain text that cannot control a terminal."""
 
 import json
+import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,15 @@ def cut(text: object, width: int) -> str:
     """One line of at most `width` characters."""
     line = " ".join(plain(text).split())
     return line if len(line) <= width else f"{line[: width - 1]}…"
+
+
+WIDTH = 80
+
+
+def wrapped(line: str, indent: str = "") -> str:
+    """A line of at most WIDTH characters, and what does not fit into it on further ones that are indented."""
+    kept = textwrap.wrap(plain(line), WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ")
+    return "\n".join(kept or [""]) + "\n"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:

@@ -13,6 +13,8 @@ from vouch.cli.leaderboard import (
     Line,
     Row,
     cells,
+    groups,
+    is_blind,
     label,
     left_out,
     long_name,
@@ -21,15 +23,19 @@ from vouch.cli.leaderboard import (
     warn_if_outdated,
 )
 from vouch.cli.printing import as_json, interval, number, plain, plain_lines, table
+from vouch.metrics.blind import BLIND_GAIN, UNSOLVED_ACCURACY
+from vouch.metrics.unranked import READING, unranked
 from vouch.pipeline.records import intact
+from vouch.report.blind import answered, baselines, beaten
 from vouch.report.gates import headline_columns
 from vouch.tables import HEADLINE
-from vouch.tables.asked import LETTERS, ORIGINAL
-from vouch.tables.results import LEADERBOARD, LEADERBOARD_PATH
+from vouch.tables.asked import LETTERS, ORIGINAL, OUTPUTS
+from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD, LEADERBOARD_PATH
 
 REPORT = Path("reports/index.html")
 _UNSEEN = ("(+0.000)", "(-0.000)")  # changes only in digits that are not shown
 _HEADLINE, _ALL = headline_columns(2), headline_columns(5)
+_BESIDE = ((UNSOLVED_ACCURACY, ""), (BLIND_GAIN, ""))
 _FURTHER = (("f1", ""), ("yes_rate", ""), ("low_mass_rate", ""), ("judged_rate", ""))
 LEGEND = """\
 Accuracy: share of the questions answered correctly. Coverage: share of the prediction sets (LAC)
@@ -37,6 +43,7 @@ that contain the correct answer{target}. Set size: mean number of options in suc
 fewer are more certain. ECE: how far confidence is from accuracy. [low, high]: 95 % interval.
 `vouch show --all` has every column, --json all digits.
 """
+BLIND = "(blind): a language model, which takes no images. It is compared, but never best.\n"
 Lines = Sequence[tuple[Line, list[str]]]
 """Lines, each with the texts of its columns."""
 
@@ -56,7 +63,8 @@ def run(options: argparse.Namespace) -> int:
     """Show how often each model is correct, how certain it is, and whether it is calibrated.
 
     Each model has one line below the dataset, variation and request type; the most accurate model comes
-    first. With --rev every number is followed by its change since a revision.
+    first. Language models come last, as (blind): what they answer needs no image. With --rev every number is
+    followed by its change since a revision.
 
     Examples:
       vouch show
@@ -83,6 +91,7 @@ def run(options: argparse.Namespace) -> int:
         print(headline(now, options.all), end="")
         print(plain_lines(f"{dataset}: {why}." for dataset, why in small(now).items()), end="")
         print(left_out(rows), end="")
+        print(beside_the_blind(rows, now), end="")
         print(undecided(now), end="")
         if REPORT.exists():
             print(f"report: {REPORT}")
@@ -98,7 +107,8 @@ def headline(now: Cells, every: bool = False) -> str:
     lines = [(key, [_short(column, now[key].get(column)) for column in _HEADLINE]) for key in ordered(now)]
     targets = {1 - row["alpha"] for of in now.values() for row in of.values() if row["alpha"] is not None}
     target = f" (target {min(targets):g})" if len(targets) == 1 else ""
-    return f"{_grouped(now, lines)}\n{LEGEND.format(target=target)}"
+    blind = BLIND if any(map(is_blind, now.values())) else ""
+    return f"{_grouped(now, lines)}\n{LEGEND.format(target=target)}{blind}"
 
 
 def _short(column: Column, row: Row | None) -> str:
@@ -113,7 +123,7 @@ def named(now: Cells) -> list[dict[str, Any]]:
     few, columns = small(now), _present(now)
     return [
         dict(zip(("dataset", "variation", "output", "model"), key, strict=True))
-        | {"too_small": few.get(key[0], "")}
+        | {"too_small": few.get(key[0], ""), "blind": is_blind(now[key])}
         | {
             metric if score not in HEADLINE else f"{metric}_{score}": {
                 name: row.get(name) for name in ("value", "low", "high", "items")
@@ -161,18 +171,14 @@ def _change(now: Row | None, then: Row | None) -> str:
 
 def _number(of: Mapping[Column, Row], column: Column) -> str:
     """A number with its interval; for rates of unread texts it is left out, as the table is wide."""
-    from vouch.metrics.unranked import READING
-
     row = of.get(column)
     return interval(row if row is None or column[0] not in READING else {**row, "low": None})
 
 
 def _present(*tables: Cells) -> list[Column]:
     """The columns. Some are left out if no line has them, such as letter mass for released logits."""
-    from vouch.metrics.unranked import READING
-
     known = {column for numbers in tables for of in numbers.values() for column in of}
-    columns = [ACCURACY, *((name, "") for name in READING), *_ALL[1:], *_FURTHER]
+    columns = [ACCURACY, *_BESIDE, *((name, "") for name in READING), *_ALL[1:], *_FURTHER]
     return [column for column in columns if column in _ALL or column in known]
 
 
@@ -185,7 +191,8 @@ def _table(columns: Sequence[Column], lines: Lines, *further: str) -> str:
 def _grouped(numbers: Cells, lines: Lines, *further: str) -> str:
     """The headline columns; models come below a line that names dataset, variation and request type."""
     head = ["model", *(label(*column).replace(" LAC", "") for column in _HEADLINE), *further]
-    rows = [[f" {key[3]}", *texts] for key, texts in lines]
+    blind = {(key[0], key[3]) for key, of in numbers.items() if is_blind(of)}
+    rows = [[f" {key[3]}{' (blind)' if (key[0], key[3]) in blind else ''}", *texts] for key, texts in lines]
     top, rule, *body = table(head, rows, right=range(1, 1 + len(_HEADLINE))).splitlines()
     text, group = [top, rule], None
     for (key, _), line in zip(lines, body, strict=True):
@@ -202,6 +209,24 @@ def _grouped(numbers: Cells, lines: Lines, *further: str) -> str:
             text.append(plain(", ".join(filter(None, words))))
         text.append(line)
     return "\n".join(text) + "\n"
+
+
+def beside_the_blind(rows: Sequence[Row], now: Cells) -> str:
+    """Lines about the blind baseline of each dataset: what it answers, and which models beat it."""
+    if not any(map(is_blind, now.values())):
+        return ""
+    there = DIFFERENCES_PATH.exists()
+    differences = DIFFERENCES.read(intact(DIFFERENCES_PATH)).to_pylist() if there else []
+    outputs: dict[str, str] = {}
+    for row in rows:
+        known = outputs.setdefault(row["dataset"], row["output"])
+        outputs[row["dataset"]] = min(known, row["output"], key=OUTPUTS.index)
+    lines = []
+    for dataset, baseline in baselines(rows, differences, groups(now), outputs, unranked(rows)).items():
+        models = [model for name, *_, model in ordered(now) if name == dataset]
+        sentences = [answered(dataset, baseline), *beaten(baseline, dict.fromkeys(models))]
+        lines += [f"{dataset}: {sentence}" for sentence in sentences]
+    return plain_lines(lines)
 
 
 def undecided(now: Cells) -> str:

@@ -51,6 +51,9 @@ def _many(value: Any) -> bool:
 def plain(values: Any, name: str, *dimensions: int) -> NDArray[Any]:
     """A numpy array of one of these dimensions, also from torch tensors with gradients or on a GPU."""
     unmasked(values, name)
+    if type(values).__name__ == "Log" and hasattr(values, "left_out"):
+        values.logits  # noqa: B018 - a log of texts says here that it has none
+        raise ValueError(f"{name} is a log; give its arrays, as log.logits, log.answers, groups=log.groups")
     if values is None or isinstance(values, str | bytes | Mapping | set | frozenset):
         raise ValueError(f"{name} is {shown(values)}; give a list or an array")
     try:

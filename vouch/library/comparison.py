@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vouch.library import check
-from vouch.library.check import MOST_DRAWS, Floats
+from vouch.library.check import MOST_DRAWS, Floats, Ints
 from vouch.library.estimates import Estimate, Result, mean_of
 from vouch.metrics.comparison import statistics
 from vouch.metrics.comparison.statistics import (
@@ -62,20 +62,26 @@ def compare(
     second = check.shares(correct_b, "correct_b", len(first), "correct_a")
     numbers, draws = check.groups(groups, len(first)), check.whole(resamples, "resamples", MOST_DRAWS)
     start = check.seed(seed)
-    gaps = np.round(first - second, 12)  # so that .3 - .1 equals .2
-    sums = np.bincount(numbers, gaps)[:, None].astype(np.float64)
-    counts = np.bincount(numbers).astype(np.float64)[:, None]
-    mean = gaps.mean(keepdims=True)
-    low, high = (some(end[0]) for end in intervals(sums, counts, start, draws, -1, 1))
-    p = float(p_values(mean, sums, counts)[0]) if len(sums) > 1 else None
+    gap, p = paired(first - second, numbers, draws, start)
     return Comparison(
         len(first),
         float(first.mean()),
         float(second.mean()),
-        Estimate(float(mean[0]), low, high),
+        gap,
         p,
-        minimum_detectable_effect(low, high),
+        minimum_detectable_effect(gap.low, gap.high),
     )
+
+
+def paired(gaps: Floats, numbers: Ints, resamples: int, seed: int) -> tuple[Estimate, float | None]:
+    """The mean of gaps [n], each in -1 ... 1, of groups [n], with its interval, and p (None: one group)."""
+    gaps = np.round(gaps, 12)  # so that .3 - .1 equals .2
+    sums = np.bincount(numbers, gaps)[:, None].astype(np.float64)
+    counts = np.bincount(numbers).astype(np.float64)[:, None]
+    mean = gaps.mean(keepdims=True)
+    low, high = (some(end[0]) for end in intervals(sums, counts, seed, resamples, -1, 1))
+    p = float(p_values(mean, sums, counts)[0]) if len(sums) > 1 else None
+    return Estimate(float(mean[0]), low, high), p
 
 
 @dataclass(frozen=True, repr=False)

@@ -95,7 +95,7 @@ class Formulas(Mapping[str, Formula]):
 
 def metrics() -> Mapping[str, Metric]:
     """All metrics by name. Loads the modules that declare them."""
-    for module in ("vouch.metrics.text.scoring", "vouch.metrics.compared"):
+    for module in ("vouch.metrics.text.scoring", "vouch.metrics.compared", "vouch.metrics.blind"):
         import_module(module)  # these load all other modules that declare metrics
     return _METRICS
 

@@ -41,7 +41,7 @@ class ModelFamily:
         """Loading, before the weights: completes a processor from its folder. Raises UserError."""
 
     def complete(self, processor: Any, config: Any) -> None:
-        """Loading, after the weights: completes a processor from its model's configuration."""
+        """Loading, before the weights: completes a processor from its model's configuration."""
 
     def indicators(self, config: Any) -> tuple[int, ...]:
         """Preparing: tokens around an image that belong to it, beside the image token itself."""

@@ -44,7 +44,7 @@ def pinned_folder(pin: Pin) -> Path:
 
     Raises UserError if one differs, or if another file would be loaded.
     """
-    folder = _hub_folder(pin) if pin.source.kind == "hub" else Path(pin.source.path or "")
+    folder = model_folder(pin)
     digests = folder_digests(folder)
     for name in sorted({*digests, *pin.files}):
         if digests.get(name) != pin.files.get(name):
@@ -61,6 +61,11 @@ def pinned_folder(pin: Pin) -> Path:
             )
     check_covered(folder)
     return folder
+
+
+def model_folder(pin: Pin) -> Path:
+    """Where a model's files lie. Raises UserError if this machine lacks those of the hub."""
+    return _hub_folder(pin) if pin.source.kind == "hub" else Path(pin.source.path or "")
 
 
 def _hub_folder(pin: Pin) -> Path:

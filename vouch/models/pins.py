@@ -50,25 +50,26 @@ _SIZE = re.compile(r"num_\w+|n_(embd|head|inner)|\w+_(size|dim|heads|channels)|d
 ATTENTION = ("attn_implementation", "_attn_implementation", "_attn_implementation_internal")
 
 
-def pinned(name: str, source: str, entries: Mapping[str, Any]) -> Pin:
+def pinned(name: str, source: str, entries: Mapping[str, Any], whole: bool = True) -> Pin:
     """The pin of a model.
 
     source: its value in params.yaml. entries: `models` of models.lock. Reads, and hashes, every file that can
-    change an answer; a model of the hub is fetched if this machine lacks it. Raises UserError, one line.
+    change an answer; a model of the hub is fetched if this machine lacks it. whole: if not, nothing is hashed
+    or fetched, weights may be missing, and the pin has no digests. Raises UserError, one line.
     """
     entry = LockEntry.model_validate(entries[name]) if name in entries else None
     if source == LOCK:
-        return _of_entry(name, entry)
+        return _of_entry(name, entry, whole)
     if part := left_out(source):
         raise UserError(
             f"{source}: .dvcignore leaves out {part}, so changes would go unseen; move the folder"
         )
     if is_model(Path(source)):
         plain = LockEntry.model_validate({"source": {"kind": "folder", "path": source}})
-        return _of_folder(name, Path(source), entry or plain)
+        return _of_folder(name, Path(source), entry or plain, whole)
     from vouch.models.released.files import answer_files, relative
 
-    files = answer_files(Path(source), name)
+    files = answer_files(Path(source), name) if whole else {}
     return Pin(
         model=name,
         engine="released",
@@ -87,7 +88,7 @@ def is_model(path: Path) -> bool:
     )
 
 
-def _of_entry(name: str, entry: LockEntry | None) -> Pin:
+def _of_entry(name: str, entry: LockEntry | None, whole: bool) -> Pin:
     if entry is None:
         raise UserError(f"{LOCK}: has no model {name}; `vouch lock {name} --repo OWNER/NAME` adds it")
     if isinstance(entry.source, ServerSource):
@@ -99,18 +100,19 @@ def _of_entry(name: str, entry: LockEntry | None) -> Pin:
             f"{LOCK}: {name} is not pinned, its commit is missing; run `vouch lock {name}`, or write "
             "`unpinned: true` into its entry"
         )
-    folder = fetch(entry.source.repo, entry.source.revision)
+    command = "pin" if whole else f"dvc repro pin@{name}"
+    folder = fetch(entry.source.repo, entry.source.revision, command, local=not whole)
     # the commit that an unresolved branch points to now
     source = entry.source.model_copy(update={"revision": folder.name})
-    return _of_folder(name, folder, entry.model_copy(update={"source": source}))
+    return _of_folder(name, folder, entry.model_copy(update={"source": source}), whole)
 
 
-def _of_folder(name: str, folder: Path, entry: LockEntry) -> Pin:
-    check_model_folder(folder)
-    counted, digests = count_parameters(folder), folder_digests(folder)
-    if isinstance(entry.source, HubSource):
+def _of_folder(name: str, folder: Path, entry: LockEntry, whole: bool) -> Pin:
+    check_model_folder(folder, whole)
+    counted, digests = (count_parameters(folder), folder_digests(folder)) if whole else (None, {})
+    if whole and isinstance(entry.source, HubSource):
         check_arrived(digests, folder)
-    check_digests(entry.files, digests, folder)
+    check_digests(entry.files if whole else {}, digests, folder)
     config = read_json(folder / "config.json")
     sees = takes_images(config)
     if entry.sees not in (None, sees):
@@ -152,16 +154,17 @@ def read_template(name: str) -> str:
     return (TEMPLATES / f"{name}.jinja").read_text(encoding="utf-8")
 
 
-def fetch(repo: str, revision: str | None) -> Path:
+def fetch(repo: str, revision: str | None, command: str = "pin", local: bool = False) -> Path:
     """The folder that holds one commit, fetched if the cache lacks it. Raises UserError.
 
     Only files that a model is loaded from are fetched; of its subfolders, only a second tokenizer's. With
-    HF_HUB_OFFLINE=1 only the cache is asked. The folder is named after the commit.
+    HF_HUB_OFFLINE=1, or `local`, only the cache is asked. The folder is named after the commit. command: what
+    fetches it otherwise, for errors.
     """
     from huggingface_hub import constants
 
-    with one_line(repo, revision or BRANCH, "pin", "source in models.lock"):
-        return hub_snapshot(repo, revision or BRANCH, constants.HF_HUB_OFFLINE)
+    with one_line(repo, revision or BRANCH, command, "source in models.lock"):
+        return hub_snapshot(repo, revision or BRANCH, local or constants.HF_HUB_OFFLINE)
 
 
 def dtype_of(config: Mapping[str, Any]) -> Dtype:
@@ -175,13 +178,15 @@ def dtype_of(config: Mapping[str, Any]) -> Dtype:
     return "float32"
 
 
-def check_model_folder(folder: Path) -> None:
-    """Raises UserError if a folder cannot be pinned, and says what is wrong and what to do."""
+def check_model_folder(folder: Path, whole: bool = True) -> None:
+    """Raises UserError if a folder cannot be pinned, and says what is wrong and what to do. whole: it must
+    have weights."""
     if not folder.is_dir():
         raise UserError(f"{folder}: no such model folder; correct it under models in params.yaml")
     for path in folder.iterdir():
         check_plain(path)
-    check_weights([path.name for path in folder.iterdir()], f"{folder}", "save the model as")
+    if whole:
+        check_weights([path.name for path in folder.iterdir()], f"{folder}", "save the model as")
     if not (folder / "config.json").is_file():
         raise UserError(f"{folder}: no config.json; the folder is not a whole model, fetch it anew")
     config = read_json(folder / "config.json")

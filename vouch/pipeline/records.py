@@ -339,10 +339,20 @@ def refuse_damaged(recorded: Recorded, paths: Iterable[str], digests: Digests) -
 
 def intact(path: Path) -> Path:
     """The path of a stage's output, after checking that it is as it was made. Raises UserError."""
+    check_run(path)
     if path.exists():
         moments = map(_moment, (DEFINITION, Path(PARAMS), LOCK, RECEIPTS))
         refuse_damaged(_recorded(os.getcwd(), *moments), [str(path)], Digests())
     return path
+
+
+def check_run(path: Path) -> None:
+    """Raises UserError if an output is missing because no stage was run here, and nothing was fetched."""
+    if not path.exists() and not any(folder.exists() for folder in (Path(_OUTPUTS), RECEIPTS)):
+        raise UserError(
+            f"{path}: nothing was run here yet; `vouch plan` says what would run, `dvc repro` runs it, "
+            "`dvc pull` fetches results that are stored"
+        )
 
 
 @lru_cache(maxsize=1)

@@ -34,15 +34,28 @@ from vouch.pipeline.records import (
     run_record,
 )
 
+_LINE = 100  # characters of causes; the first is shown whole
+
 
 @dataclass(frozen=True)
 class State:
-    """now: the present record. fresh: whether some record fits. why: the reason if none does, in words."""
+    """now: the present record. fresh: whether some record fits. causes: all that does not fit, in words."""
 
     stage: Stage
     now: Record
     fresh: bool
-    why: str = ""
+    causes: tuple[str, ...] = ()
+
+    @property
+    def why(self) -> str:
+        """The causes in a line; those that do not fit into it are counted."""
+        shown = [self.causes[0]] if self.causes else []
+        for cause in self.causes[1:]:
+            if len("; ".join([*shown, cause])) > _LINE:
+                break
+            shown.append(cause)
+        more = len(self.causes) - len(shown)
+        return "; ".join(shown) + (f" and {more} more" if more else "")
 
 
 def states(dag: Dag, digests: Digests | None = None) -> list[State]:
@@ -62,17 +75,17 @@ def states(dag: Dag, digests: Digests | None = None) -> list[State]:
             return State(stage, now, fresh=True)
         then = lock().get(stage.name)
         if whole and then and read_whole(stage, then) == read_whole(stage, now):
-            why = _never_ran(stage, read, certain=then == now)
-            return State(stage, now, fresh=not why, why=why)
-        why = _difference(read, receipt) if receipt else _difference(now, then)
-        return State(stage, now, fresh=False, why=why)
+            causes = _never_ran(stage, read, certain=then == now)
+            return State(stage, now, fresh=not causes, causes=tuple(causes))
+        causes = _differences(read, receipt) if receipt else _differences(now, then)
+        return State(stage, now, fresh=False, causes=tuple(causes))
 
     result = list(map(judged, dag.ordered()))
     digests.save()
     return result
 
 
-def _never_ran(stage: Stage, read: Record, certain: bool) -> str:
+def _never_ran(stage: Stage, read: Record, certain: bool) -> list[str]:
     """How the run record contradicts dvc.lock; empty if they agree.
 
     read: what the stage reads now. certain: whether dvc.lock has all of that, so a missing record is no harm.
@@ -82,40 +95,44 @@ def _never_ran(stage: Stage, read: Record, certain: bool) -> str:
         record = json.loads(path.read_bytes()) if path else {}
         then = {side: record[side] for side in ("params", "inputs")}
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
-        return "" if certain else "no record of how its outputs were made"
-    old, new = _flat(then), _flat(made_from(read.params, read.deps))
-    for key in sorted({*old, *new}):
-        if old.get(key) != new.get(key):
-            what = key.partition(": ")[2]
-            was, now_is = old.get(key, "nothing"), new.get(key, "nothing")
-            if not certain:
-                return f"{what} changed"
-            return (
-                f"{LOCK} has a state that no run has made, as a merge gives ({path}: {what} was {was}, not "
-                f"{now_is}); `dvc repro --force --single-item {stage.name}` makes it"
-            )
-    return ""
+        return [] if certain else ["no record of how its outputs were made"]
+    changed = [
+        (key.partition(": ")[2], *values)
+        for key, *values in _changed(then, made_from(read.params, read.deps))
+    ]
+    if changed and certain:
+        what, was, now_is = changed[0]
+        return [
+            f"{LOCK} has a state that no run has made, as a merge gives ({path}: {what} was {was}, not "
+            f"{now_is}); `dvc repro --force --single-item {stage.name}` makes it"
+        ]
+    return [f"{what} changed" for what, *_ in changed]
 
 
-def _difference(now: Record, then: Record | None) -> str:
-    """The first thing that differs, in a few words."""
+def _differences(now: Record, then: Record | None) -> list[str]:
+    """All that differs, a few words each. Of a stage that has no outputs, an input that is not there either
+    is no difference: another stage makes it."""
     missing = [out for out, digest in now.outs.items() if digest is None]
-    if missing:
-        return f"{missing[0]} is missing"
+    causes = [f"{out} is missing" for out in missing]
     if then is None:
-        return "no record of how its outputs were made"
+        return causes or ["no record of how its outputs were made"]
     if now.cmd != then.cmd:
-        return "its command changed"
-    for what, new, old in (("input", now.deps, then.deps), ("output", now.outs, then.outs)):
-        for path in sorted({*new, *old}):
-            if new.get(path) != old.get(path):
-                return f"{what} {path} changed"
-    old_values, new_values = _flat(then.params), _flat(now.params)
-    for key in sorted({*old_values, *new_values}):
-        old, new = old_values.get(key, "nothing"), new_values.get(key, "nothing")
-        if old != new:
-            return f"{key} changed from {old} to {new}"
-    return "its record differs"
+        causes.append("its command changed")
+    for key, old, new in _changed(then.params, now.params):
+        causes.append(f"{key} changed from {old} to {new}")
+    for what, current, recorded in (("input", now.deps, then.deps), ("output", now.outs, then.outs)):
+        for path in sorted({*current, *recorded}):
+            gone = missing and current.get(path) is None
+            if current.get(path) != recorded.get(path) and not gone:
+                causes.append(f"{what} {path} changed")
+    return causes or ["its record differs"]
+
+
+def _changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """Dotted keys whose value changed, with the old and the new one."""
+    old, new = _flat(then), _flat(now)
+    pairs = ((key, old.get(key, "nothing"), new.get(key, "nothing")) for key in sorted({*old, *new}))
+    return [(key, was, is_now) for key, was, is_now in pairs if was != is_now]
 
 
 def _flat(params: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

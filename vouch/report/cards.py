@@ -11,14 +11,17 @@ from typing import NamedTuple
 
 from vouch.metrics.conformal.selective import SURE, TOLERATED
 from vouch.metrics.unranked import LOW_MASS_RATE
-from vouch.report import formatting
+from vouch.report import blind, formatting
 from vouch.report.claims import (
     NEGLIGIBLE,
     Guarantee,
+    above_chance,
     added_options,
     added_shares,
     answers_alone,
+    baselines,
     detectable_effect,
+    doubts,
     effects,
     guarantee,
     image_claims,
@@ -158,6 +161,8 @@ def _nothing(evidence: Evidence, dataset: str) -> tuple[Card, ...]:
     """Why no model is recommended, and how many questions would be enough, if none is better than a guess."""
     if not evidence.candidates(dataset):
         return ()
+    if not evidence.is_small(dataset) and (accurate := above_chance(evidence, dataset)):
+        return _unseeing(evidence, accurate[0], dataset)
     now = detectable_effect(evidence, dataset)
     if evidence.is_small(dataset):
         groups = evidence.groups(dataset)
@@ -175,6 +180,22 @@ def _nothing(evidence: Evidence, dataset: str) -> tuple[Card, ...]:
     why = f"On {dataset}, {now}"
     why += " over guessing; a smaller lead is often missed." if now.endswith("points") else "."
     return (first, Card(ENOUGH, questions_needed(evidence, dataset), why, "datasets"))
+
+
+def _unseeing(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
+    """That the most accurate model is better than a guess, but not shown to need the image."""
+    why = (
+        "A model is recommended only if it is shown to use the image: its accuracy drops without the image, "
+        "and it beats language models, as far as these were tested."
+    )
+    first = Card(FIRST, "No model is recommended", why, "variations")
+    loss = image_claims(evidence).get((dataset, model, "loss"))
+    if loss is not None and loss.above:
+        return (first, *_looks(evidence, model, dataset))
+    reason = f"On {dataset}, {model} {doubts(evidence, dataset, model)}."
+    baseline = baselines(evidence).get(dataset)
+    text = f" {blind.answered(dataset, baseline)}" if baseline else ""
+    return (first, Card(LOOKS, "Not shown", reason + text, "variations"))
 
 
 def _worst(evidence: Evidence, model: str, worst: News | None) -> Card:
@@ -240,11 +261,15 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
 
 
 def _looks(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
-    """A model's accuracy with and without the image; nothing if no difference is shown."""
+    """The accuracy with and without the image, and beside the blind baseline; nothing if neither differs."""
     claims, change = image_claims(evidence), without_image(evidence, dataset)
-    loss, blind = (claims.get((dataset, model, kind)) for kind in ("loss", "blind"))
+    loss, guessed = (claims.get((dataset, model, kind)) for kind in ("loss", "blind"))
+    baseline = baselines(evidence).get(dataset)
+    if baseline is not None and model not in baseline.beaten_by:
+        baseline = None
+    beside = f"{blind.answered(dataset, baseline)} {_lead(model, baseline)}" if baseline else ""
     if loss is None:
-        return ()
+        return (_beside_the_blind(evidence, model, dataset, beside),) if baseline else ()
     cost = costs(evidence, dataset)[model, change, *ACCURACY]
     with_it, without = (formatting.percent(share, 0) for share in (cost.original, cost.value))
     low, high = sorted(abs(end) for end in (cost.low, cost.high) if end is not None)
@@ -259,10 +284,24 @@ def _looks(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
             f" {formatting.percent(given_up, 0)} of its answers without the image are "
             f"{' or '.join(added_options(evidence, dataset))}, which the prompt template adds."
         )
-    if blind is not None and blind.above:
+    if guessed is not None and guessed.above:
         why += " It is shown to beat guessing with the text alone."
+    why += f" {beside}" if beside else ""
     answer = f"{'It misleads' if loss.above else 'Yes'}: {with_it} correct with it, {without} without"
     return (Card(LOOKS, answer, why, "variations"),)
+
+
+def _lead(model: str, baseline: blind.Baseline) -> str:
+    pair = baseline.pairs[model]
+    return f"{model} beats it by {blind.points(pair['difference'], pair)}."
+
+
+def _beside_the_blind(evidence: Evidence, model: str, dataset: str, why: str) -> Card:
+    """Where the image was not taken away: what the baseline alone says."""
+    accuracy, baseline = evidence.number(dataset, model, "accuracy"), baselines(evidence)[dataset]
+    own = formatting.percent(accuracy.value, 0) if accuracy else ""
+    text = formatting.percent(baseline.accuracy["value"], 0)
+    return Card(LOOKS, f"Yes: {own} correct, a language model {text}", why, "variations")
 
 
 def _breaks(evidence: Evidence, model: str) -> tuple[Card, ...]:

@@ -1,9 +1,9 @@
 """Which claims the report makes: those of each kind that pass the gates (gates.py).
 
 Kinds are: better than a guess, worse than another model, what a variation costs, whether coverage meets its
-target, overconfidence, low letter mass, and whether the image matters. All claims of a kind are found
-together, because they are corrected for each other. From them follow the leaders of a dataset and the
-preferred model.
+target, overconfidence, low letter mass, whether the image matters, and the blind baseline. All claims of a
+kind are found together, because they are corrected for each other. From them follow the leaders of a dataset
+and the preferred model.
 """
 
 from collections import Counter
@@ -18,11 +18,13 @@ from vouch.metrics.comparison.statistics import questions_for
 from vouch.metrics.conformal.selective import SURE, TOLERATED, AnswerThreshold, answer_threshold
 from vouch.metrics.intervals import mean_interval
 from vouch.metrics.unranked import LOW_MASS_RATE
-from vouch.report import formatting
+from vouch.report import blind, formatting
+from vouch.report.blind import Baseline
 from vouch.report.costs import ACCURACY, Cost, costs, real_changes
 from vouch.report.evidence import Evidence, Number
 from vouch.report.gates import (
     MINIMUM,
+    TESTED,
     Claim,
     detectable_difference,
     difference_claim,
@@ -166,22 +168,80 @@ def low_letter_mass(evidence: Evidence, model: str) -> dict[str, Claim]:
     return {name: claim for name, claim in significant(tried).items() if claim.above}
 
 
-@once
-def image_claims(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
-    """By dataset, model and kind: `loss`, the change of accuracy without the image, on the same questions;
-    `blind`, the accuracy without it against guessing."""
+def _tests_without_image(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
+    """By dataset, model and kind, see `image_claims`."""
     tried = {}
     for name in evidence.datasets:
         change, found = without_image(evidence, name), costs(evidence, name)
         for model in evidence.candidates(name):
             if cost := found.get((model, change, *ACCURACY)):
                 tried[name, model, "loss"] = _of_cost(evidence, name, cost)
-                blind = evidence.number(name, model, "accuracy", variation=change)
-                if blind is not None and (chance := evidence.chance(name)):
+                without = evidence.number(name, model, "accuracy", variation=change)
+                if without is not None and (chance := evidence.chance(name)):
                     tried[name, model, "blind"] = _of_share(
-                        evidence, name, blind._replace(items=cost.items), chance
+                        evidence, name, without._replace(items=cost.items), chance
                     )
-    return significant(tried)
+    return tried
+
+
+@once
+def image_claims(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
+    """By dataset, model and kind: `loss`, the change of accuracy without the image, on the same questions;
+    `blind`, the accuracy without it against guessing."""
+    return significant(_tests_without_image(evidence))
+
+
+@once
+def _losses_without_image(evidence: Evidence) -> dict[tuple[str, str], bool]:
+    """By dataset and model that was asked without the image, whether it is shown to lose accuracy."""
+    tests = _tests_without_image(evidence)
+    tried = {(name, model): claim for (name, model, kind), claim in tests.items() if kind == "loss"}
+    passed = significant(tried, TESTED)
+    return {place: place in passed and not passed[place].above for place in tried}
+
+
+@once
+def baselines(evidence: Evidence) -> dict[str, Baseline]:
+    """By dataset with a blind baseline, what the best one says (blind.py)."""
+    metrics = evidence.headlines["metric"].isin(blind.OF_BASELINE)
+    return blind.baselines(
+        evidence.headlines[metrics].to_dict("records"),
+        evidence.differences.to_dict("records"),
+        {name: evidence.groups(name) for name in evidence.datasets},
+        {name: evidence.outputs(name)[0] for name in evidence.datasets},
+        evidence.away,
+    )
+
+
+def uses_image(evidence: Evidence, dataset: str, model: str) -> bool | None:
+    """Whether a model is shown to need the image; None if nothing tested that.
+
+    Two tests: its answers to the same questions without the image, and the blind baseline. It must pass those
+    that were made. The first says what this model does, the second what the questions ask for.
+    """
+    loses = _losses_without_image(evidence).get((dataset, model))
+    passed = [] if loses is None else [loses]
+    baseline = baselines(evidence).get(dataset)
+    if baseline is not None:
+        passed.append(model in baseline.beaten_by)
+    return all(passed) if passed else None
+
+
+def doubts(evidence: Evidence, dataset: str, model: str) -> str:
+    """Why a model is not shown to need the image, as part of a sentence; empty if it is, or nothing tested
+    it."""
+    reasons = []
+    if _losses_without_image(evidence).get((dataset, model)) is False:
+        cost = costs(evidence, dataset)[model, without_image(evidence, dataset), *ACCURACY]
+        difference = blind.change(cost.difference, cost._asdict())
+        reasons.append(f"is not shown to lose accuracy without the image ({difference})")
+    baseline = baselines(evidence).get(dataset)
+    if baseline is not None and model not in baseline.beaten_by:
+        text = f"is not shown to beat {baseline.model}, a language model"
+        if pair := baseline.pairs.get(model):
+            text += f" ({blind.change(pair['difference'], pair)})"
+        reasons.append(text)
+    return " and ".join(reasons)
 
 
 ADDED = {"dont_know_rate": (DONT_KNOW, "“I don’t know”"), "none_rate": (NONE_OF_ABOVE, "“None of the above”")}
@@ -289,9 +349,16 @@ def significantly_worse(evidence: Evidence, dataset: str) -> tuple[str, ...]:
 
 
 def leaders(evidence: Evidence, dataset: str) -> tuple[str, ...]:
-    """The best model, and those above chance that are not significantly worse."""
+    """The best model, and those above chance that are not significantly worse.
+
+    Without those that were tested and are not shown to need the image: text alone may answer as well.
+    """
     worse = significantly_worse(evidence, dataset)
-    return tuple(model for model in above_chance(evidence, dataset) if model not in worse)
+    return tuple(
+        model
+        for model in above_chance(evidence, dataset)
+        if model not in worse and uses_image(evidence, dataset, model) is not False
+    )
 
 
 def is_sole_leader(evidence: Evidence, model: str, dataset: str) -> bool:
@@ -310,10 +377,12 @@ MOST_CHOSEN = 4
 
 
 def chosen(evidence: Evidence, dataset: str) -> tuple[str, ...]:
-    """All models if they are few; else the best and the worst by accuracy and by calibration."""
+    """All models if they are few; else the best and the worst by accuracy and by calibration, of those that
+    see if there are any."""
     models = evidence.models(dataset)
     if len(models) <= MOST_CHOSEN:
         return models
+    models = tuple(model for model in models if not evidence.is_blind(dataset, model)) or models
     errors = {m: number.value for m in models if (number := evidence.number(dataset, m, "ece"))}
     extremes = [models[0], models[-1]]
     if errors:
@@ -329,11 +398,21 @@ def preferred(evidence: Evidence) -> str | None:
 
 def why_no_leader(evidence: Evidence, dataset: str) -> str:
     """Why no model leads on a dataset; empty if one does."""
+    if only_blind(evidence, dataset):
+        return "only language models were asked"
     if not evidence.candidates(dataset):
         return "no model gives answers that can be scored"
     if evidence.is_small(dataset):
         return f"too small to tell: {detectable_effect(evidence, dataset)}"
-    return "" if leaders(evidence, dataset) else "no model is shown to beat guessing"
+    if leaders(evidence, dataset):
+        return ""
+    needed = "use the image" if above_chance(evidence, dataset) else "beat guessing"
+    return f"no model is shown to {needed}"
+
+
+def only_blind(evidence: Evidence, dataset: str) -> bool:
+    """Whether all models of a dataset are blind baselines."""
+    return evidence.blind(dataset) == evidence.models(dataset)
 
 
 def detectable_effect(evidence: Evidence, dataset: str) -> str:

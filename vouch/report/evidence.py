@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from vouch.metrics.blind import BLIND_RATE, blind
 from vouch.metrics.comparison import statistics
 from vouch.metrics.unranked import OF_GATE, Place, unranked
 from vouch.report.config import Scoring
 from vouch.report.gates import INFINITE, MINIMUM, SIGNIFICANCE, minimum_detectable_effect
 from vouch.tables.asked import ORIGINAL, OUTPUTS
-from vouch.tables.results import TRANSFER
+from vouch.tables.results import BLIND, TRANSFER
 
 
 class Number(NamedTuple):
@@ -124,6 +125,7 @@ class Comparisons:
         return median(effects) if effects else None
 
 
+PAIR = ("first", "second")
 MARGINAL = "marginal"
 KEYS = ("dataset", "output", "variation", "protocol", "category", "score", "metric", "model")
 
@@ -131,8 +133,8 @@ KEYS = ("dataset", "output", "variation", "protocol", "category", "score", "metr
 @dataclass(frozen=True, eq=False)  # compared by identity, so that results for it can be cached
 class Evidence:
     """Frames with the columns of the tables of the same names in vouch/tables; `costs` is from `variations`.
-    `items`, `defects` and `rewrites` have `dataset` as well. Of `items` and `outcomes` only the columns that
-    vouch/report/loading.py names (OF_ITEMS, OF_OUTCOMES) are read.
+    `items`, `defects`, `rewrites` and `blind_answers` (BLIND) have `dataset` as well. Of `items` and
+    `outcomes` only the columns that vouch/report/loading.py names (OF_ITEMS, OF_OUTCOMES) are read.
 
     setup: the parameters datasets, extract, models, variations and train, and `locked`, the entries of
     models.lock. engines: by model, the engines of its answers with their revisions. facts: by model, what
@@ -156,6 +158,9 @@ class Evidence:
     trends: pd.DataFrame
     scoring: Scoring
     transfer: pd.DataFrame = field(default_factory=lambda: TRANSFER.schema.empty_table().to_pandas())
+    blind_answers: pd.DataFrame = field(
+        default_factory=lambda: BLIND.schema.empty_table().to_pandas().assign(dataset="")
+    )
     setup: Mapping[str, Any] = field(default_factory=dict)
     engines: Mapping[str, Sequence[str]] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
@@ -230,21 +235,36 @@ class Evidence:
         return infinite is None or infinite.value == 0
 
     @cached_property
-    def _away(self) -> frozenset[Place]:
+    def away(self) -> frozenset[Place]:
+        """Where a model would not really give the scored answers (vouch/metrics/unranked.py)."""
         rates = self.leaderboard["metric"].isin(OF_GATE)
         return unranked(self.leaderboard[rates].to_dict("records"))
+
+    @cached_property
+    def _blind(self) -> frozenset[Place]:
+        return blind(self.leaderboard[self.leaderboard["metric"] == BLIND_RATE].to_dict("records"))
 
     def candidates(self, dataset: str) -> tuple[str, ...]:
         """The models that claims about a dataset may name, in the order of `models`.
 
-        Models that would not really give the scored answers are left out (vouch/metrics/unranked.py).
+        Left out are models that would not really give the scored answers (vouch/metrics/unranked.py), and
+        blind baselines (vouch/metrics/blind.py).
         """
-        output = self.outputs(dataset)[0]
-        return tuple(model for model in self.models(dataset) if (model, dataset, output) not in self._away)
+        apart = {*self.left_out(dataset), *self.blind(dataset)}
+        return tuple(model for model in self.models(dataset) if model not in apart)
 
     def left_out(self, dataset: str) -> tuple[str, ...]:
-        """The models that claims about a dataset may not name."""
-        return tuple(model for model in self.models(dataset) if model not in self.candidates(dataset))
+        """The models of a dataset that would not really give the scored answers."""
+        output = self.outputs(dataset)[0]
+        return tuple(model for model in self.models(dataset) if (model, dataset, output) in self.away)
+
+    def blind(self, dataset: str) -> tuple[str, ...]:
+        """The blind baselines of a dataset: language models, if it has images."""
+        return tuple(model for model in self.models(dataset) if self.is_blind(dataset, model))
+
+    def is_blind(self, dataset: str, model: str) -> bool:
+        """Whether a model is a blind baseline on a dataset, whatever it was asked for."""
+        return any((model, dataset, output) in self._blind for output in self.outputs(dataset))
 
     @cached_property
     def _headlines_of(self) -> dict[str, pd.DataFrame]:
@@ -278,13 +298,19 @@ class Evidence:
     def _models(self) -> dict[str, tuple[str, ...]]:
         def best_first(dataset: str, models: Iterable[str]) -> tuple[str, ...]:
             numbers = {model: self.number(dataset, model, "accuracy") for model in models}
-            return tuple(sorted(numbers, key=lambda m: (-n.value if (n := numbers[m]) else 1.0, m)))
+
+            def place(model: str) -> tuple[bool, float, str]:
+                number = numbers[model]
+                return self.is_blind(dataset, model), -number.value if number else 1.0, model
+
+            return tuple(sorted(numbers, key=place))
 
         by_dataset = self.leaderboard.groupby("dataset")["model"]
         return {str(name): best_first(str(name), map(str, models.unique())) for name, models in by_dataset}
 
     def models(self, dataset: str) -> tuple[str, ...]:
-        """Models with scores on a dataset, best accuracy of the clean protocol first, ties by name."""
+        """Models with scores on a dataset, best accuracy of the clean protocol first, ties by name; blind
+        baselines come last."""
         return self._models[dataset]
 
     @cached_property
@@ -318,8 +344,12 @@ class Evidence:
 
     @cached_property
     def comparisons(self) -> Comparisons:
-        """Differences for the main request types; p only on datasets that are large enough."""
+        """Differences for the main request types; p only on datasets that are large enough. Those with a
+        blind baseline are not among them (vouch/report/blind.py)."""
         frame = self.of_first_output(self.differences)
+        sides = ([*zip(frame[side], frame["dataset"], frame["output"], strict=True)] for side in PAIR)
+        apart = [any(place in self._blind for place in places) for places in zip(*sides, strict=True)]
+        frame = frame[~np.array(apart, dtype=bool)]
         return Comparisons(frame.assign(p=frame["p"].mask(frame["dataset"].map(self.is_small).astype(bool))))
 
     @cached_property

@@ -45,7 +45,9 @@ def _all(table: Table, paths: Sequence[Path], columns: Sequence[str]) -> pd.Data
 
 def _by_dataset(table: Table, paths: Iterable[Path], columns: Sequence[str]) -> pd.DataFrame:
     """The rows of tables named after a dataset, with the dataset as a column."""
-    parts = [table.read(path, columns).to_pandas().assign(dataset=path.stem) for path in paths]
+    parts = [
+        table.read(path, columns).to_pandas().assign(dataset=path.name.partition(".")[0]) for path in paths
+    ]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*columns, "dataset"])
 
 
@@ -80,10 +82,12 @@ def load(
         [path for path in paths if path == of(path.stem)]
         for of in (asked.items_path, asked.rejects_path, asked.defects_path, asked.rewrites_path)
     )
+    blind = [path for path in paths if path == results.blind_path(path.name.partition(".")[0])]
+    answered_blind = _by_dataset(results.BLIND, blind, results.BLIND.schema.names)
     published = [path for path in paths if path.parent == PUBLISHED and path.suffix == ".csv"]
     responses = [path for path in paths if path.parent.parent == letters_path("", "").parent]
     every = [*(path for _, path in COMPARED.values()), *outcomes, *items, *rejects, *defects, *rewrites]
-    every += [*published, *responses]
+    every += [*published, *responses, *(blind if len(answered_blind) else ())]
     return Evidence(
         **_compared(paths),
         outcomes=_all(results.OUTCOMES, outcomes, OF_OUTCOMES),
@@ -91,6 +95,7 @@ def load(
         rejects=_all(asked.REJECTS, rejects, asked.REJECTS.schema.names),
         defects=_by_dataset(asked.DEFECTS, defects, asked.DEFECTS.schema.names),
         rewrites=_by_dataset(asked.REWRITES, rewrites, asked.REWRITES.schema.names),
+        blind_answers=answered_blind,
         scoring=scoring,
         setup=setup or {},
         engines=engines(responses),

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 from vouch.metrics.metric import OPTIONS, SHARE, Metric, find, metrics
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.report import formatting
+from vouch.report.blind import NOTE
 from vouch.report.evidence import Evidence, Number
 from vouch.report.gates import ends
 from vouch.tables import HEADLINE
@@ -94,6 +95,11 @@ def rounded(value: float | None, digits: int, scale: float = 1.0) -> Cell:
     if value is None or value != value:  # only NaN differs from itself
         return MISSING
     return Cell(formatting.number(scale * value, digits), key=float(value))
+
+
+def model_cell(evidence: Evidence, dataset: str, model: str, tone: Tone = "") -> Cell:
+    """The name of a model; small print says if it is a blind baseline on a dataset."""
+    return Cell(model, NOTE if evidence.is_blind(dataset, model) else "", tone=tone)
 
 
 def percent(value: float | None) -> Cell:
@@ -192,7 +198,8 @@ class TableSpec:
     def grid(self, evidence: Evidence, dataset: str, rows: Iterable[Row] | None = None) -> Grid:
         """The table of a dataset. rows: by default, one for each model."""
         if rows is None:
-            rows = [((model,), {"model": model}) for model in evidence.models(dataset)]
+            models = evidence.models(dataset)
+            rows = [((model_cell(evidence, dataset, model),), {"model": model}) for model in models]
         body = [
             [
                 *cells(*names, self._items(evidence, dataset, where)),

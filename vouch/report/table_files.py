@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from vouch.metrics.blind import BLIND_GAIN, UNSOLVED_ACCURACY
 from vouch.metrics.intervals import wilson
 from vouch.metrics.join import YES_NO
 from vouch.metrics.unranked import LOW_MASS_RATE, READING
@@ -33,12 +34,15 @@ _HELP = {
 }
 HEADLINES = (
     Measured(*_ACCURACY),
+    Measured(UNSOLVED_ACCURACY),
+    Measured(BLIND_GAIN, label="Beyond a guess, points", points=True),
     *(Measured(metric, interval=False) for metric in READING),
     *(Measured(metric) for metric in YES_NO),
     *(Measured(*column, help=_HELP.get(column, "")) for column in _OTHERS),
     Measured(LOW_MASS_RATE),
 )
-OPTIONAL = (*READING, *YES_NO, LOW_MASS_RATE)
+OF_BASELINE = (UNSOLVED_ACCURACY, BLIND_GAIN)
+OPTIONAL = (*OF_BASELINE, *READING, *YES_NO, LOW_MASS_RATE)
 """Metrics that get a column in a table only if some model has them."""
 METRICS = {
     f"{each.metric}_{each.score}" if each.score in HEADLINE else each.metric: each for each in HEADLINES
@@ -51,7 +55,9 @@ def headline(evidence: Evidence) -> pd.DataFrame:
     """The headline numbers; `rank`, `rank_low`, `rank_high` are by accuracy, METRIC_low, METRIC_high an
     interval."""
     columns = ["dataset", "model", "protocol", "items", "rank", "rank_low", "rank_high"]
-    columns += [f"{name}{end}" for name in METRICS for end in ("", "_low", "_high")]
+    known = set(evidence.leaderboard["metric"])
+    names = [name for name in METRICS if name not in OF_BASELINE or name in known]
+    columns += [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
     rows = [
         _row(evidence, dataset, model, protocol)
         for dataset in evidence.datasets

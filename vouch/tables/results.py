@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from vouch.pipeline.errors import UserError
+from vouch.tables.asked import OUTPUTS
 from vouch.tables.table import Table, columns, per_dataset
 
 METRICS = Table(
@@ -137,6 +138,30 @@ def floats(values: pa.ChunkedArray | pa.Array) -> Floats:
     return np.asarray(pc.fill_null(values.cast(pa.float64()), np.nan).to_numpy(zero_copy_only=False))
 
 
+BLIND = Table(  # questions with an image that language models were asked; empty without a language model
+    "blind",
+    1,
+    columns("""
+output   string   what was asked for (OUTPUTS of prompts): letters | likelihood | text
+item     string
+models   int32    how many language models answered this output of the dataset
+correct  int32    how many of them answer the original prompt correctly
+solved   bool     whether all do: the question is `solved_blind`
+chance   float64  the probability that as many guessers all answer it correctly; 0 for an open question
+"""),
+)
+blind_path = per_dataset("data/scores/{}.blind.parquet")
+SOLVED_BLIND = "solved_blind"
+"""The flag of such a question, beside the flags of ITEMS."""
+
+
+def solved_blind(table: pa.Table) -> frozenset[str]:
+    """The items that are flagged, by rows of BLIND: those of the first request type, letters if asked."""
+    outputs = [output for output in OUTPUTS if output in pc.unique(table["output"]).to_pylist()]
+    first = pc.and_(table["solved"], pc.equal(table["output"], outputs[0] if outputs else ""))
+    return frozenset(table["item"].filter(first).to_pylist())
+
+
 LABEL_FREE = Table(
     "label_free",
     1,
@@ -210,7 +235,8 @@ dataset, output, first, second  string
 difference  float64  of accuracy, first minus second
 low, high   float64  its 95 % interval, clustered by group
 p           float64
-p_holm      float64  after Holm's correction over the pairs of a dataset and output
+p_holm      float64  after Holm's correction over the pairs of a dataset and output; those with a blind
+                     baseline, which is their second, are corrected apart
 items       int64
 """),
 )

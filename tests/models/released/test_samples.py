@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.refusals import refused
+from vouch.models.released import objects
 from vouch.models.released import samples as reader
 from vouch.models.released.samples import HARNESSES, read_samples
 from vouch.pipeline.errors import UserError
@@ -332,11 +333,11 @@ def test_bad_keys(project, key, reason):
 
 
 def test_sizes_are_bounded(project, monkeypatch):
-    monkeypatch.setattr(reader, "MAX_LINE", 1000)
+    monkeypatch.setattr(objects, "MAX_LINE", 1000)
     long = project.log({"doc_id": 0, "resps": "x" * 1000}, name="long.jsonl.gz")
     with refused(r"long\.jsonl\.gz line 1: longer than 1,000 bytes"):
         project.ingest(long, form="lm_eval")
-    monkeypatch.setattr(reader, "MAX_UNPACKED", 100_000)
+    monkeypatch.setattr(objects, "MAX_UNPACKED", 100_000)
     bomb = project.log(*[{"doc_id": n, "resps": "x" * 900} for n in range(200)], name="bomb.jsonl.gz")
     assert bomb.stat().st_size < 5000
     with refused(r"bomb\.jsonl\.gz line 10\d: longer .* or the file than 100,000"):
@@ -345,7 +346,7 @@ def test_sizes_are_bounded(project, monkeypatch):
         project.ingest(
             project.log(b'[{"doc_id": 0, "resps": "%s"}]' % (b"x" * 1000), name="long.json"), form="lm_eval"
         )
-    monkeypatch.setattr(reader, "MAX_LIST", 100_000)
+    monkeypatch.setattr(objects, "MAX_LIST", 100_000)
     bomb = project.log(b"[" + b"1," * 100_000, name="bomb.json.gz")
     with refused(r"bomb\.json\.gz: a list of more than 100,000 bytes"):
         project.ingest(bomb, form="lm_eval")

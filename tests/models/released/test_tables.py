@@ -6,6 +6,7 @@ import json
 import tracemalloc
 import zipfile
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -14,7 +15,7 @@ import pytest
 
 from tests.models.released.conftest import SHARED
 from tests.refusals import refused
-from vouch.models.released import tables
+from vouch.models.released import rows, tables
 from vouch.models.released.files import FORMS
 from vouch.tables.answered import TEXT, text_path
 from vouch.tables.results import model_slug
@@ -59,7 +60,9 @@ def as_xlsx(rows: Rows) -> bytes:
     numbers = iter(range(len(shared)))
     sheet = "".join(
         f'<row r="{at}">'
-        + "".join(f'<c r="{"ABCDE"[n]}{at}" t="s"><v>{next(numbers)}</v></c>' for n, _ in enumerate(row))
+        + "".join(
+            f'<c r="{ascii_uppercase[n]}{at}" t="s"><v>{next(numbers)}</v></c>' for n, _ in enumerate(row)
+        )
         + "</row>"
         for at, row in enumerate(cells, start=1)
     )
@@ -201,7 +204,7 @@ def test_cells_of_every_kind():
         "<c><v>12345678901234567</v></c><c><v>3.0</v></c></row>"
     )
     shared = ["<si><r><t>one</t></r><r><t> two</t></r><rPh><t>no</t></rPh></si>"]
-    assert list(tables.rows(workbook(sheet, shared), "x")) == [
+    assert list(rows.rows(workbook(sheet, shared), "x")) == [
         ["ab", "", "0.10"],
         ["7", "TRUE", "c\nd", "one two"],
         ["4.1", "1.23456789012346e-05", "12345678901234567", "3.0"],
@@ -209,20 +212,20 @@ def test_cells_of_every_kind():
 
 
 def test_a_hostile_workbook_is_refused_in_little_memory(monkeypatch):
-    monkeypatch.setattr(tables, "MAX_UNPACKED", 2**20)
+    monkeypatch.setattr(rows, "MAX_UNPACKED", 2**20)
     with refused(r"bytes unpacked, more than 1,048,576"):
-        list(tables.rows(workbook("<row/>", zeros=bytes(2**20)), "x"))
+        list(rows.rows(workbook("<row/>", zeros=bytes(2**20)), "x"))
     bomb = "".join(f'<!ENTITY e{n + 1} "{f"&e{n};" * 10}">' for n in range(9))
     shared = f'<!DOCTYPE sst [<!ENTITY e0 "{"a" * 10}">{bomb}]><sst {SPACE}><si><t>&e9;</t></si></sst>'
     tracemalloc.start()
     with refused("not readable as XLSX"):
-        list(tables.rows(workbook("<row/>", **{"xl/sharedStrings.xml": shared.encode()}), "x"))
+        list(rows.rows(workbook("<row/>", **{"xl/sharedStrings.xml": shared.encode()}), "x"))
     assert tracemalloc.get_traced_memory()[1] < 2**27  # of 10 GB
     tracemalloc.stop()
     whole = bytearray(workbook("<row/>"))
     whole[60] ^= 255
     with refused("not readable as XLSX"):
-        list(tables.rows(bytes(whole), "x"))
+        list(rows.rows(bytes(whole), "x"))
 
 
 @pytest.mark.skipif(not BLINK.exists(), reason="needs the answers to BLINK in ../shared")

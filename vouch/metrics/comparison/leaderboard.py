@@ -179,13 +179,18 @@ UNITS = 2520
 """Units in one correct answer; its share in a tie of up to ten letters is a whole number of them."""
 
 
-def differences(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str, Any]]:
+def differences(
+    outcomes: pa.Table, seed: int, resamples: int, blind: Collection[Place] = ()
+) -> list[dict[str, Any]]:
     """Rows of DIFFERENCES from rows of OUTCOMES: first minus second, models in the order of their names.
 
     Compares the clean accuracy of the variation `original` on the prompts that both models have, for each
     output. Interval: `intervals`. p: t-test with the sandwich variance over groups (p from 1,000 bootstrap
     draws is too coarse for the correction); if few groups differ, at least what their signs allow. Corrected
     over the pairs of a dataset and output (Holm 1979). Fewer than two groups have neither interval nor p.
+
+    blind: the blind baselines. Each is compared with every model that sees, which comes first; these pairs
+    come after the others and are corrected apart, so that no baseline changes a number of the others.
     """
     keep = pc.and_(pc.equal(outcomes["variation"], ORIGINAL), pc.is_valid(outcomes["clean_correct"]))
     columns = ["dataset", "output", "model", "prompt", "group", "clean_correct"]
@@ -193,17 +198,29 @@ def differences(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str,
     rows: list[dict[str, Any]] = []
     indices = frame.groupby(["dataset", "output"]).indices
     for dataset, output in sorted(indices, key=lambda pair: (pair[0], OUTPUTS.index(pair[1]))):
-        pairs = list(_pairs(frame.iloc[indices[dataset, output]], seed, resamples))
-        corrected = holm([row["p"] for row in pairs])
+        own = frame.iloc[indices[dataset, output]]
+        apart = own["model"].isin([model for model, *where in blind if where == [dataset, output]])
         keys = {"dataset": dataset, "output": output}
-        rows += [keys | row | {"p_holm": p} for row, p in zip(pairs, corrected, strict=True)]
+        families = [list(_pairs(own[~apart], seed, resamples))]
+        if apart.any():
+            families.append(list(_pairs(own, seed, resamples, set(own["model"][apart]))))
+        for pairs in families:
+            corrected = holm([row["p"] for row in pairs])
+            rows += [keys | row | {"p_holm": p} for row, p in zip(pairs, corrected, strict=True)]
     return rows
 
 
-def _pairs(frame: pd.DataFrame, seed: int, resamples: int) -> Iterator[dict[str, Any]]:
+def _pairs(
+    frame: pd.DataFrame, seed: int, resamples: int, blind: Collection[str] = ()
+) -> Iterator[dict[str, Any]]:
+    """Of every two models; with blind baselines, of each model that sees with each of these."""
     wide = frame.pivot(index=["group", "prompt"], columns="model", values="clean_correct")
     models, correct = wide.columns, np.rint(UNITS * wide.to_numpy())
     firsts, seconds = np.triu_indices(len(models), 1)
+    if blind:
+        takes_none = models.isin(list(blind))
+        sides = np.meshgrid(np.flatnonzero(~takes_none), np.flatnonzero(takes_none), indexing="ij")
+        firsts, seconds = (side.ravel() for side in sides)
     if not len(firsts):
         return
     sums, counts = _group_sums(correct, wide.index.codes[0], firsts, seconds)

@@ -17,7 +17,7 @@ from vouch.models.config import ExtractConfig
 from vouch.models.decoder.answering import SharedPrefix
 from vouch.models.decoder.decoding import ends
 from vouch.models.decoder.passes import Forward
-from vouch.models.decoder.preparing import LoadedModel, Preparer, TextProcessor
+from vouch.models.decoder.preparing import InputNeeds, LoadedModel, Preparer, TextProcessor
 from vouch.models.decoder.self_check import choose_mode, keep_mode, known_mode, mode_path, probes
 from vouch.models.engine import ENGINES, Engine
 from vouch.models.families import family_of
@@ -26,6 +26,7 @@ from vouch.models.loading import (
     KIND,
     LOCAL,
     auto_class,
+    hush,
     image_processor,
     load_weights,
     opening,
@@ -72,22 +73,41 @@ def load_model(
     sees: whether it takes images. Raises UserError, one line, whatever is wrong with folder or device.
     """
     device = prepare_device(config.device, config.threads)
+    processor, _ = load_processor(folder, template, settings, sees)
+    with opening(folder, "cannot be loaded", "save the model anew"):
+        model, device = load_weights(auto_class(folder, sees), folder, dtype, config.device, device)
+        if dtype != "float32":
+            head_in_float32(model)
+    return LoadedModel(model, processor, device)
+
+
+def preparer(pin: Pin, folder: Path) -> Preparer:
+    """What prepares the questions of a model, without its weights. Raises UserError, one line."""
+    sandbox.start_renderer()
+    hush()
+    processor, config = load_processor(folder, pin.template, pin.processor, pin.sees)
+    template = with_variables(processor, pin.template, pin.template_kwargs)
+    return Preparer(processor, template, InputNeeds.of(config))
+
+
+def load_processor(
+    folder: Path, template: str | None, settings: Mapping[str, Any], sees: bool
+) -> tuple[Any, Any]:
+    """The processor of a model folder, complete, and the model's configuration. Raises UserError."""
     sandbox.check_tokenizer(folder)
     with opening(folder, "cannot be loaded", "save the model anew"):
-        auto = auto_class(folder, sees)
+        auto_class(folder, sees)
         processor = read_processor(folder, settings, sees)
-        family = family_of(transformers.AutoConfig.from_pretrained(folder, **LOCAL))
+        config = transformers.AutoConfig.from_pretrained(folder, **LOCAL)
+        family = family_of(config)
         family.check(processor, folder)
         if template is None and not getattr(processor, "chat_template", None):
             raise UserError(
                 f"{folder}: the processor has no chat template; name one of vouch/models/chat/templates "
                 "as `template` in models.lock, or add chat_template.jinja to the model"
             )
-        model, device = load_weights(auto, folder, dtype, config.device, device)
-        family.complete(processor, model.config)
-        if dtype != "float32":
-            head_in_float32(model)
-    return LoadedModel(model, processor, device)
+        family.complete(processor, config)
+    return processor, config
 
 
 def read_processor(folder: Path, settings: Mapping[str, Any], sees: bool) -> Any:

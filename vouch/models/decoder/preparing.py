@@ -141,6 +141,7 @@ class InputNeeds:
         return not other and value.ndim >= 2 and value.shape[1] == tokens
 
 
+_SPACES = ("Ġ", "▁", " ")  # with which a vocabulary writes the space before a word
 _ENDS = 256  # prompt endings whose label tokens are cached; with most chat templates all are alike
 _PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # image sizes, to see whether all get the same shape
 
@@ -203,6 +204,11 @@ class Preparer:
         """Whether the model takes images."""
         return self._original.image_processor is not None
 
+    @property
+    def texts_alone(self) -> bool:
+        """Whether the model has no chat template."""
+        return self._template is None and self._original.chat_template == TEXTS_ALONE
+
     @cached_property
     def vocabulary(self) -> int:
         """Number of tokens."""
@@ -218,6 +224,27 @@ class Preparer:
     def decode(self, ids: Sequence[int], special: bool = False) -> str:
         """The text of generated tokens. special: keep special tokens."""
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=not special))
+
+    def token_texts(self, ids: Sequence[int]) -> list[str]:
+        """The text of each token within a line, with the space before a word. Special tokens, and pieces of a
+        character, are as the vocabulary has them."""
+        (before,) = self._encode(["x"])
+        start, known = len(self._shown(before)), list(dict.fromkeys(ids))
+        names = dict(zip(known, map(str, self._tokenizer.convert_ids_to_tokens(known)), strict=True))
+        texts = {one: self._shown([*before, one])[start:] for one in known}
+        for one, name in names.items():
+            if not texts[one] or "\ufffd" in texts[one]:
+                texts[one] = name
+            elif not name.startswith(_SPACES):  # a space that decoding puts between tokens
+                texts[one] = texts[one].removeprefix(" ")
+        return [texts[one] for one in ids]
+
+    def unknown(self, ids: Sequence[int]) -> int:
+        """How many tokens stand for what the vocabulary lacks."""
+        return list(ids).count(self._tokenizer.unk_token_id)
+
+    def _shown(self, ids: Sequence[int]) -> str:
+        return str(self._tokenizer.decode(list(ids), clean_up_tokenization_spaces=False))
 
     def prepare(self, question: Question) -> Prepared:
         """The row of a question.

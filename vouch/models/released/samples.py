@@ -7,27 +7,18 @@ file and of the log are bounded, so at worst a hostile file is refused. HARNESSE
 differently, in reading and in writing (`vouch publish export`).
 """
 
-import gzip
 import hashlib
-import io
 import json
 import math
-import re
-import zlib
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from vouch.models.released.logits import MAX_ROWS, id_text
+from vouch.models.released.objects import is_pair, number_of, objects
 from vouch.pipeline.errors import UserError
 
-MAX_LINE = 16 * 2**20
-MAX_UNPACKED = 2**30
-MAX_LIST = 2**28  # bytes of a list of samples, which is unpacked as a whole
 ROUNDING = 1e-3  # a log-likelihood of 0 may come out a little above it
-_GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
-_LIST = re.compile(rb"\s*(\[|\{([^\n]*[,:{\[])?\s*\n)")  # start of a file without one object per line
-_BLANK = re.compile(r"[ \t\n\r]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +149,7 @@ def _sample(
         return LogSample(line, doc_id, name)
     if "acc_mutual_info" in values and len(answers) % 2 == 0:
         answers = answers[: len(answers) // 2]  # the rest are the choices without the question
-    if answers and all(_is_pair(answer) for answer in answers):
+    if answers and all(is_pair(answer) for answer in answers):
         choices = tuple(_log_likelihood(answer[0], choice, where) for choice, answer in enumerate(answers, 1))
         if max(choices) == -math.inf:
             raise UserError(f"{where}: all its choices are impossible (-inf); remove it, or ask it again")
@@ -183,36 +174,21 @@ def _field(values: Mapping[str, Any], key: str, where: str) -> Any:
 
 def _only(request: Any, where: str) -> Any:
     """The one response to a request; filtered or flattened ones are not in a list."""
-    if not isinstance(request, list) or _is_pair(request):
+    if not isinstance(request, list) or is_pair(request):
         return request
     if len(request) != 1:
         raise UserError(f"{where}: {len(request)} responses to one request; write the log without repeats")
     return request[0]
 
 
-def _is_pair(answer: Any) -> bool:
-    return isinstance(answer, list) and len(answer) == 2 and answer[1] in (True, False, "True", "False")
-
-
 def _log_likelihood(value: Any, choice: int, where: str) -> float:
-    number = _number(value)
+    number = number_of(value)
     if number is not None and number <= ROUNDING:
         return number
     why = "is not a number of at most 0"
     if number is not None and number > 0:
         why = "is positive, perhaps a loss: its sign and scale depend on who wrote it"
     raise UserError(f"{where}: log-likelihood {choice} is {_quoted(value)}, which {why}; correct the log")
-
-
-def _number(value: Any) -> float | None:
-    """A number, or a text of one as JSON would write it; infinity only if it is spelled out."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return None
-    try:
-        number, text = float(value), str(value)
-    except (ValueError, OverflowError):
-        return None
-    return None if "_" in text or (math.isinf(number) and "inf" not in text) else number
 
 
 def _quoted(value: Any) -> str:
@@ -228,161 +204,6 @@ def sound(text: str, where: str) -> str:
     except UnicodeEncodeError:
         raise UserError(f"{where}: its text holds half a surrogate pair; correct the line") from None
     return text
-
-
-def objects(data: bytes, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Location (`line 3`, or `sample 3` of a list) and content of every object of a file. Raises
-    UserError."""
-    file = gzip.GzipFile(fileobj=io.BytesIO(data)) if data.startswith(_GZIP) else io.BytesIO(data)
-    try:
-        head = file.read(2**12)
-        file.seek(len(_BOM) if head.startswith(_BOM) else 0)
-        if not _LIST.match(head.removeprefix(_BOM)):
-            yield from _by_line(file, where)
-            return
-        text = file.read(MAX_LIST + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{where} line 1: not readable as gzip ({error}); fetch it again") from None
-    if len(text) > MAX_LIST:
-        raise UserError(f"{where}: a list of more than {MAX_LIST:,} bytes; write one object a line")
-    yield from ((name, _object(value, f"{where} {name}")) for name, value in _listed(text, where))
-
-
-def _by_line(file: io.BytesIO | gzip.GzipFile, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number, line in _lines(file, where):
-        values = _object_of(line, f"{where} line {number}")
-        logs = values.get("logs")
-        if isinstance(logs, list) and all(isinstance(one, dict) and "doc_id" in one for one in logs):
-            yield from ((f"sample {index}", one) for index, one in enumerate(logs, start=1))
-        else:
-            yield f"line {number}", values
-
-
-def _lines(file: io.BytesIO | gzip.GzipFile, where: str) -> Iterator[tuple[int, bytes]]:
-    """Number and content of every line that is not blank."""
-    number = total = 0
-    try:
-        while line := file.readline(MAX_LINE + 1):
-            number, total = number + 1, total + len(line)
-            if len(line) > MAX_LINE or total > MAX_UNPACKED:
-                raise UserError(
-                    f"{where} line {number}: longer than {MAX_LINE:,} bytes, or the file than "
-                    f"{MAX_UNPACKED:,}; leave out the fields doc and arguments"
-                )
-            line = line.removeprefix(_BOM)  # of files put one after the other
-            if line.strip():
-                yield number, line
-    except (OSError, EOFError, zlib.error) as error:
-        raise UserError(
-            f"{where} line {number + 1}: not readable as gzip ({error}); fetch it again"
-        ) from None
-
-
-def _object_of(line: bytes, where: str) -> dict[str, Any]:
-    try:
-        values = json.loads(line.decode("utf-8"), parse_float=_finite)
-    except RecursionError:
-        raise UserError(f"{where}: nested too deep; correct the line") from None
-    except ValueError as error:
-        raise UserError(f"{where}: not JSON in UTF-8 ({error!s:.120}); correct the line") from None
-    return _object(values, where)
-
-
-def _object(values: Any, where: str) -> dict[str, Any]:
-    if not isinstance(values, dict):
-        raise UserError(f"{where}: holds a {type(values).__name__}, not an object; correct the line")
-    return values
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if math.isinf(value):
-        raise ValueError(f"the number {text[:20]} is too large")
-    return value
-
-
-_DECODER = json.JSONDecoder(parse_float=_finite)
-
-
-def _listed(data: bytes, where: str) -> Iterator[tuple[str, Any]]:
-    """Each value of a list, which is the whole document or the value of `logs` in its object."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise UserError(f"{where}: not JSON in UTF-8 ({error}); correct the file") from None
-    at = _after(text, 0)
-    at = yield from (_elements if text[at] == "[" else _logs)(text, at, where)
-    if text[at:].strip():
-        raise UserError(f"{where}: more text after its list of samples; write one list, or one object a line")
-
-
-def _logs(text: str, at: int, where: str) -> Generator[tuple[str, Any], None, int]:
-    """The values of the list `logs` in the object that begins at `at`, and where the object ends."""
-    at, listed = _after(text, at + 1), False
-    while text[at : at + 1] != "}":
-        key, at = _value(text, at, where)
-        at = _beyond(text, at, ":", ":", where)
-        if key == "logs" and text[at : at + 1] == "[":
-            if listed:
-                raise UserError(f"{where}: logs stands twice; keep one")
-            listed, at = True, (yield from _elements(text, at, where))
-        else:
-            _, at = _value(text, at, where)
-        at = _beyond(text, at, ",", "}", where)
-    if not listed:
-        raise UserError(f"{where}: one object without a list of samples under logs; write one object a line")
-    return at + 1
-
-
-def _elements(text: str, at: int, where: str) -> Generator[tuple[str, Any], None, int]:
-    """The values of the list that begins at `at`, and where the list ends."""
-    at, count = _after(text, at + 1), 0
-    while text[at : at + 1] != "]":
-        count += 1
-        here = f"{where} sample {count}"
-        value, at = _value(text, at, here)
-        yield f"sample {count}", value
-        at = _beyond(text, at, ",", "]", here)
-    return at + 1
-
-
-def _after(text: str, at: int) -> int:
-    """Index of the first character from `at` on that is not blank."""
-    blank = _BLANK.match(text, at)
-    return blank.end() if blank else at
-
-
-def _beyond(text: str, at: int, sign: str, end: str, where: str) -> int:
-    """Index after a separator, or of the closing sign instead of it. Raises UserError."""
-    at = _after(text, at)
-    next_sign = text[at : at + 1]
-    if next_sign not in (sign, end) or not next_sign:
-        raise UserError(
-            f"{where}: not JSON ({next_sign or 'the end of the file'} instead of {sign}); fetch it again"
-        )
-    return _after(text, at + 1) if next_sign == sign else at
-
-
-def _value(text: str, at: int, where: str) -> tuple[Any, int]:
-    """The value that begins at `at`, of at most MAX_LINE characters, and where it ends. Raises UserError."""
-    size = min(2**16, MAX_LINE)
-    while True:
-        part = text[at : at + size]
-        whole = at + size >= len(text)
-        try:
-            value, end = _DECODER.raw_decode(part)
-            if end < len(part) or whole:  # else a number may go on
-                return value, at + end
-        except RecursionError:
-            raise UserError(f"{where}: nested too deep; correct it") from None
-        except ValueError as error:
-            if whole:
-                raise UserError(f"{where}: not JSON in UTF-8 ({error!s:.120}); correct it") from None
-        if size == MAX_LINE:
-            raise UserError(
-                f"{where}: not JSON, or longer than {MAX_LINE:,} characters; leave out doc and arguments"
-            )
-        size = min(8 * size, MAX_LINE)
 
 
 def _lm_eval_sample(record: LogRecord) -> dict[str, Any]:

@@ -314,10 +314,8 @@ class ServerEngine:
 
     async def _ask(self, client: Client, job: Job) -> tuple[Given, list[str]]:
         """The answer with its flags, for letters with as many log-probabilities as the server gives."""
-        if self._reasoning and job.decoding is None:
-            return THINKS, []
-        if (silent := self._silent(job.output)) is not None:
-            return silent, []
+        if (refusal := self.unasked(job)) is not None:
+            return refusal, []
         if job.output == LIKELIHOOD:
             return await self._likelihood(client, job), []
         top = self._top
@@ -364,6 +362,16 @@ class ServerEngine:
             nll.append(-math.fsum(logprob for _, logprob in whole[len(known) :]))
             tokens.append(len(whole) - len(known))
         return LikelihoodAnswer(nll, tokens)
+
+    def unasked(self, job: Job) -> Refusal | None:
+        """Why a job makes no request, None if it makes some."""
+        return THINKS if self._reasoning and job.decoding is None else self._silent(job.output)
+
+    def requests(self, job: Job) -> list[dict[str, Any]]:
+        """The requests that a job makes, as long as the server has not turned any down."""
+        if job.output == LIKELIHOOD:
+            return [self._scoring(job, option) for option in (None, *job.question.options)]
+        return [self.request(job, self._top)]
 
     def request(self, job: Job, top_logprobs: int | None) -> dict[str, Any]:
         """Arguments of the openai client. top_logprobs: None asks for no log-probabilities."""

@@ -1,4 +1,5 @@
-"""Whether models use the image: without it, with text painted into it, and with growing corruption."""
+"""Whether models use the image: beside the blind baseline, without the image, with text painted into it, and
+with growing corruption."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -6,15 +7,91 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
+from vouch.metrics.blind import UNSOLVED_ACCURACY
 from vouch.prompts.variations import Declaration, at_level, declared
 from vouch.report import formatting
 from vouch.report import vegalite as alt
-from vouch.report.claims import chosen, image_claims
+from vouch.report.blind import answered, beaten, interval_of
+from vouch.report.claims import baselines, chosen, image_claims
 from vouch.report.costs import variation_cell
 from vouch.report.evidence import Evidence, Number
 from vouch.report.page import Block, DatasetFigure, Figures, PageSection, by_dataset, sentence_list
-from vouch.report.table import Column, Measured, TableSpec, Tone
+from vouch.report.table import (
+    MISSING,
+    POINTS,
+    Column,
+    Grid,
+    Measured,
+    TableSpec,
+    Tone,
+    cells,
+    interval,
+    model_cell,
+)
 from vouch.tables.asked import ORIGINAL, TYPOGRAPHIC, TYPOGRAPHIC_CONTROL
+
+BLIND_TEXT = Markup("""\
+A language model answers the same questions without their images. What it answers beyond a guess needs no
+image, so accuracy on these questions says little about seeing. The difference is paired: both models answer
+the same questions. A model that is not shown to beat the blind baseline is not named best. A question is
+<em>solved blind</em> if every language model answers it correctly.""")
+BLIND_COLUMNS = (
+    Column("Model"),
+    Column("Accuracy %", "of all questions", True),
+    Column(
+        "Lead, points", f"accuracy minus that of the blind baseline, 95{formatting.NARROW}% interval", True
+    ),
+    Column("Beats it", "shown after correction for all models and datasets"),
+    Measured(UNSOLVED_ACCURACY).column,
+)
+
+
+def _blind_blocks(evidence: Evidence, dataset: str) -> list[Block]:
+    """Nothing without a blind baseline."""
+    baseline = baselines(evidence).get(dataset)
+    if baseline is None:
+        return []
+    rows = []
+    for model in evidence.models(dataset):
+        pair = baseline.pairs.get(model)
+        lead = MISSING if pair is None else interval(pair["difference"], *interval_of(pair), *POINTS)
+        shown = "yes" if model in baseline.beaten_by else "not shown"
+        numbers = (Measured(name).cell(evidence, dataset, model) for name in ("accuracy", UNSOLVED_ACCURACY))
+        accuracy, unsolved = numbers
+        name = model_cell(evidence, dataset, model)
+        rows.append(cells(name, accuracy, lead, MISSING if pair is None else shown, unsolved))
+    caption = f"{dataset}: models beside the blind baseline {baseline.model}"
+    models = evidence.candidates(dataset)
+    sentences = [answered(dataset, baseline), *beaten(baseline, models), _solved(evidence, dataset)]
+    return [*sentence_list(sentences), Grid("blind", caption, BLIND_COLUMNS, rows)]
+
+
+def _solved(evidence: Evidence, dataset: str) -> str:
+    """How many questions are solved blind, and how many would be if the language models guessed."""
+    frame = evidence.blind_answers
+    frame = frame[(frame["dataset"] == dataset) & (frame["output"] == evidence.outputs(dataset)[0])]
+    if frame.empty:
+        return ""
+    count, models, guessed = int(frame["solved"].sum()), int(frame["models"].iloc[0]), frame["chance"].sum()
+    which = "the language model answers" if models == 1 else f"all {models} language models answer"
+    expected = f"{'a guesser' if models == 1 else f'{models} guessers'} would solve {round(guessed):,}"
+    text = (
+        f"{formatting.count(count)} of {formatting.plural(len(frame), 'question')} with an image "
+        f"{'is' if count == 1 else 'are'} solved blind: {which} them correctly; {expected}."
+    )
+    if models == 1 and guessed:
+        text += " With one language model that says little of a single question; several say more."
+    return text
+
+
+BLIND_SECTION = PageSection(
+    "blind",
+    "Blind baseline",
+    by_dataset("What does the text alone answer?", BLIND_TEXT, _blind_blocks, opened=1),
+    page="variations",
+    place=15,
+)
+
 
 LOOKS_TEXT = Markup("""\
 The same questions with the image blank, left out, blurred or exchanged. <em>Image gain</em> is the
@@ -47,6 +124,7 @@ def _looks_blocks(evidence: Evidence, dataset: str) -> list[Block]:
         ((variation_cell(name), model), {"model": model, "variation": name})
         for name in evidence.variations(dataset)
         for model in evidence.numbers(dataset, "image_gain", variation=name)
+        if not evidence.is_blind(dataset, model)
     ]
     if not rows:
         return []

@@ -14,8 +14,10 @@ from markupsafe import Markup
 from vouch.metrics.conformal.scores import SCORES
 from vouch.report import formatting
 from vouch.report import vegalite as alt
+from vouch.report.blind import NOTE as BLIND_NOTE
+from vouch.report.blind import answered, beaten
 from vouch.report.caveats import NOTE, left_out, undecided
-from vouch.report.claims import leaders, why_no_leader
+from vouch.report.claims import baselines, leaders, why_no_leader
 from vouch.report.evidence import Evidence, Number
 from vouch.report.gates import MINIMUM
 from vouch.report.page import (
@@ -41,6 +43,7 @@ from vouch.report.table import (
     Tone,
     cells,
     figure,
+    model_cell,
     ranges,
     rank_cell,
     rounded,
@@ -310,9 +313,19 @@ def _results_blocks(evidence: Evidence, dataset: str) -> list[Block]:
         *(Text(w, "warning") for w in left_out(evidence, [dataset])),
         *(Text(w, "warning") for w in _warnings(evidence, dataset)),
         *([Text(detectable)] if detectable else []),
+        *_beside_the_blind(evidence, dataset),
         _headline(evidence, dataset),
         Beside([Figures([f"{name}-{dataset}"]) for name in RESULTS_FIGURES]),
     ]
+
+
+def _beside_the_blind(evidence: Evidence, dataset: str) -> list[Block]:
+    """What the blind baseline answers, and who beats it; nothing without one."""
+    baseline = baselines(evidence).get(dataset)
+    if baseline is None:
+        return []
+    sentences = [answered(dataset, baseline), *beaten(baseline, evidence.candidates(dataset))]
+    return [Text(" ".join(sentences))]
 
 
 def _headline(evidence: Evidence, dataset: str) -> Grid:
@@ -320,12 +333,15 @@ def _headline(evidence: Evidence, dataset: str) -> Grid:
     note = NOTE.get(evidence.outputs(dataset)[0], "")
     small = evidence.is_small(dataset)
     candidates = evidence.candidates(dataset)
-    models = (*(sorted(candidates) if small else candidates), *away)
+    blind = [model for model in evidence.blind(dataset) if model not in away]
+    models = (*(sorted(candidates) if small else candidates), *away, *blind)
     accuracies = [evidence.number(dataset, model, "accuracy") for model in models]
     rows: list[Row] = []
     for model, accuracy in zip(models, accuracies, strict=True):
         tone: Tone = "strong" if model in leading else ""
-        name = Cell(model, note, tone="quiet") if model in away and note else Cell(model, tone=tone)
+        name = model_cell(evidence, dataset, model, tone)
+        if model in away and note:
+            name = Cell(model, note, tone="quiet")
         rows.append(((name, MISSING if small else rank_cell(accuracy)), {"model": model}))
     known = [
         each for each in HEADLINES if each.metric not in OPTIONAL or evidence.numbers(dataset, each.metric)
@@ -380,9 +396,10 @@ def _overview(evidence: Evidence) -> Grid:
         ),
         *([Column("Mean UAcc", "over the same datasets", True)] if complete else []),
     ]
+    blind = {m for m in models if any(evidence.is_blind(name, m) for name in datasets)}
     rows = [
         cells(
-            model,
+            Cell(model, BLIND_NOTE if model in blind else ""),
             *(figure(_claimed(evidence, name, model, "accuracy", ""), 1, 100) for name in datasets),
             _results_mean(accuracy[model], 1, 100),
             *([_results_mean(uacc[model], 2)] if complete else []),
@@ -390,7 +407,7 @@ def _overview(evidence: Evidence) -> Grid:
         for model in models
     ]
     place = len(datasets) + 1
-    rows.sort(key=lambda row: -(row[place].key or 0))
+    rows.sort(key=lambda row: (row[0].text in blind, -(row[place].key or 0)))
     return Grid("overview", "Accuracy on every dataset", columns, rows)
 
 

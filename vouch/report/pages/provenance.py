@@ -7,10 +7,10 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from vouch.report import formatting
-from vouch.report.claims import representative
+from vouch.report.claims import baselines, representative
 from vouch.report.costs import in_words
 from vouch.report.evidence import Evidence
-from vouch.report.gates import MINIMUM, SIGNIFICANCE
+from vouch.report.gates import MINIMUM, SIGNIFICANCE, TESTED
 from vouch.report.page import Page, PageSection
 from vouch.report.table import Cell, Column, Grid, cells
 from vouch.report.table_files import TABLES
@@ -40,7 +40,7 @@ def build_items(evidence: Evidence) -> ItemsFrame:
     )
 
 
-ITEMS_SECTION = PageSection("items", "ItemsFrame", build_items, page="items", place=10)
+ITEMS_SECTION = PageSection("items", "Items", build_items, page="items", place=10)
 
 
 def build_method(evidence: Evidence) -> dict[str, str]:
@@ -53,6 +53,8 @@ def build_method(evidence: Evidence) -> dict[str, str]:
         "splits": formatting.plural(scoring.splits, "split"),
         "bins": str(scoring.bins),
         "significance": f"{SIGNIFICANCE:g}",
+        "tested": f"{TESTED:g}",
+        "baseline": "yes" if baselines(evidence) else "",
         "minimum": str(MINIMUM),
     }
 
@@ -195,7 +197,7 @@ def _locked(entry: dict[str, Any]) -> tuple[Cell, Cell]:
 
 ITEMS_PAGE = Page(
     "items",
-    "ItemsFrame",
+    "Items",
     "Every question, every variation of its prompt, and every model's answer.",
     place=80,
     scripts=(

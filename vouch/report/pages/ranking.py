@@ -35,9 +35,14 @@ DIFFERENCES_STEP = 17
 DIFFERENCES_TIPS = alt.tips(".1f", row_n="Model", verdict_n="is", other_n="than", points="Points")
 
 
+def _compared(evidence: Evidence, dataset: str) -> tuple[str, ...]:
+    """The models of a dataset without its blind baselines, best accuracy first."""
+    return tuple(model for model in evidence.models(dataset) if not evidence.is_blind(dataset, model))
+
+
 def differences_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     """One row per ordered pair: row, column (its number), other (its name), points of accuracy, verdict."""
-    models = evidence.models(dataset)
+    models = _compared(evidence, dataset)
     rows = []
     for model in models:
         for index, other in enumerate(models, start=1):
@@ -60,7 +65,7 @@ def differences_chart(evidence: Evidence, dataset: str) -> Any:
     data = differences_frame(evidence, dataset)
     if data.empty or evidence.is_small(dataset):
         return None
-    models = evidence.models(dataset)
+    models = _compared(evidence, dataset)
     names = {model: f"{model}  {index}" for index, model in enumerate(models, start=1)}
     data["row"] = data["row"].map(names)
     verdicts = alt.Scale(
@@ -152,7 +157,7 @@ def _models(evidence: Evidence, dataset: str) -> Grid:
         Column("Not significantly different from"),
     )
     rows = []
-    models = evidence.models(dataset)
+    models = _compared(evidence, dataset)
     for model in models:
         pairs = {
             other: evidence.comparisons.pair(dataset, model, other) for other in models if other != model
@@ -174,7 +179,7 @@ def _pairs(evidence: Evidence, dataset: str) -> Grid:
         Column("Items", "", True),
     )
     rows = []
-    for first, second in combinations(evidence.models(dataset), 2):
+    for first, second in combinations(_compared(evidence, dataset), 2):
         pair = evidence.comparisons.pair(dataset, first, second)
         if pair is None:
             continue

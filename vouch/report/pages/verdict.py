@@ -7,11 +7,15 @@ from vouch.report import formatting
 from vouch.report.cards import Card, summary_cards, worst_first
 from vouch.report.caveats import left_out
 from vouch.report.claims import (
+    above_chance,
     added_options,
     added_shares,
+    baselines,
     detectable_effect,
+    doubts,
     is_sole_leader,
     leaders,
+    only_blind,
     preferred,
     significantly_worse,
     why_no_leader,
@@ -29,6 +33,9 @@ _WORDS = {
     "set_size": ("Set size", "mean number of options in its LAC sets"),
 }
 MEASURES = tuple(Measured(metric, score, *_WORDS[metric]) for metric, score in headline_columns(1))
+
+
+BLIND = Column("Blind %", "accuracy of the best language model, which takes no images", True)
 
 
 @dataclass(frozen=True)
@@ -50,8 +57,11 @@ def build_verdict(evidence: Evidence) -> Verdict:
     """The verdict over all datasets."""
     datasets = evidence.datasets
     answers = sum(len(evidence.plain_outcomes(dataset)) for dataset in datasets)
+    seeing = _seeing(evidence)
+    language_models = len(evidence.all_models) - len(seeing)
     scope = [
-        formatting.plural(len(evidence.all_models), "model"),
+        *([formatting.plural(len(seeing), "model")] if seeing else []),
+        *([formatting.plural(language_models, "language model")] if language_models else []),
         formatting.plural(len(datasets), "dataset"),
     ]
     if answers:
@@ -75,28 +85,43 @@ VERDICT_SECTION = PageSection("verdict", "Verdict", build_verdict, page="index",
 
 def _headline(evidence: Evidence, model: str | None) -> str:
     """The datasets on which the preferred model is best, alone or tied, and those on which no model is."""
-    names = evidence.all_models
-    mute = [name for name in evidence.datasets if not evidence.candidates(name)]
-    small = [name for name in evidence.datasets if evidence.is_small(name) and name not in mute]
+    unasked = [name for name in evidence.datasets if only_blind(evidence, name)]
+    mute = [name for name in evidence.datasets if not evidence.candidates(name) and name not in unasked]
+    small = [name for name in evidence.datasets if evidence.is_small(name) and name not in (*mute, *unasked)]
     led = [name for name in evidence.large if leaders(evidence, name)]
-    guessing = [name for name in evidence.large if name not in led]
-    who = "no model" if len(names) > 1 else names[0]
+    unseeing = [name for name in evidence.large if name not in led and above_chance(evidence, name)]
+    guessing = [name for name in evidence.large if name not in (*led, *unseeing)]
+    names = _seeing(evidence)
+    who = names[0] if len(names) == 1 else "no model"
     others = []
     if mute:
         by_letters = evidence.outputs(mute[0])[0] == LETTERS
         does = "answers with letters" if by_letters else "gives readable answers"
         does_not = "does not answer with letters" if by_letters else "does not give readable answers"
-        others.append(f"{who} {does if len(names) > 1 else does_not}{_on(mute)}")
+        others.append(f"{who} {does if who == 'no model' else does_not}{_on(mute)}")
+    is_shown = "is shown" if who == "no model" else "is not shown"
+    if unseeing:
+        others.append(f"{who} {is_shown} to use the image{_on(unseeing)}")
     if guessing:
-        is_shown = "is shown" if len(names) > 1 else "is not shown"
         others.append(f"{who} {is_shown} to beat guessing{_on(guessing)}")
+    if unasked:
+        others.append(f"only language models were asked{_on(unasked)}")
     if small:
         why = f": {detectable_effect(evidence, small[0])}" if len(small) == 1 else ""
         others.append(
             f"{formatting.listed(small, 3)} {'is' if len(small) == 1 else 'are'} too small to tell{why}"
         )
     text = "; ".join([*_praise(evidence, model, led), *others]) + "."
-    return f"N{text[1:]}" if text.startswith("no model ") else text
+    return f"{text[0].upper()}{text[1:]}" if text.startswith(("no model ", "only ")) else text
+
+
+def _seeing(evidence: Evidence) -> list[str]:
+    """The models that are no blind baseline on some dataset."""
+    return [
+        model
+        for model in evidence.all_models
+        if any(model in evidence.models(d) and not evidence.is_blind(d, model) for d in evidence.datasets)
+    ]
 
 
 def _praise(evidence: Evidence, model: str | None, led: list[str]) -> list[str]:
@@ -152,7 +177,8 @@ def _on(datasets: list[str]) -> str:
 
 
 def _because(evidence: Evidence, dataset: str) -> str:
-    """The accuracy of the best model of a dataset and of guessing; without a name if no model leads."""
+    """The accuracy of the best model of a dataset and of guessing; without a name if no model leads, but for
+    why the most accurate one does not."""
     every = evidence.numbers(dataset, "accuracy")
     known = {model: every[model] for model in evidence.candidates(dataset) if model in every}
     if not known:
@@ -170,14 +196,18 @@ def _because(evidence: Evidence, dataset: str) -> str:
     text = f"On {dataset}, {who} {share} of the questions correctly"
     if evidence.chance(dataset):
         text += f"; guessing gives {formatting.percent(evidence.chance(dataset), 0)}"
-    return f"{text}{_follower(evidence, dataset) if best else ''}."
+    if best:
+        return f"{text}{_follower(evidence, dataset)}."
+    first = next(iter(above_chance(evidence, dataset)), "")
+    why = doubts(evidence, dataset, first) if first else ""
+    return f"{text}. {first} {why}." if why else f"{text}."
 
 
 def _follower(evidence: Evidence, dataset: str) -> str:
     """How far behind the next worse model is; if none is worse, the smallest difference that could show."""
     first, worse = leaders(evidence, dataset)[0], significantly_worse(evidence, dataset)
     pair = evidence.comparisons.pair(dataset, first, worse[0]) if worse else None
-    if pair is not None:
+    if pair is not None and pair.difference > 0:
         gap = f"{formatting.number(100 * pair.difference, 1)} points"
         return f"; {worse[0]} is {gap} behind{formatting.bracketed(pair.low, pair.high, 1, 100)}"
     effect = evidence.comparisons.minimum_detectable_effect(dataset)
@@ -187,11 +217,13 @@ def _follower(evidence: Evidence, dataset: str) -> str:
 
 
 def _grid(evidence: Evidence) -> Grid:
+    by_text = baselines(evidence)
     columns = (
         Column("Dataset"),
         Column("Best, with ties", "the most accurate model, and those that are not significantly worse"),
         *(each.column for each in MEASURES[:1]),
         Column("Guess %", "accuracy of a guess among the options", True),
+        *([BLIND] if by_text else []),
         *(each.column for each in MEASURES[1:]),
         Column("Questions", f"with fewer than {MINIMUM} independent ones, no model is named", True),
         Column(
@@ -211,12 +243,23 @@ def _grid(evidence: Evidence) -> Grid:
             if evidence.is_small(dataset)
             else percent(evidence.comparisons.minimum_detectable_effect(dataset))
         )
+        baseline = by_text.get(dataset)
+        blind = (
+            Cell(
+                formatting.number(100 * baseline.accuracy["value"], 1),
+                baseline.model,
+                baseline.accuracy["value"],
+            )
+            if baseline
+            else MISSING
+        )
         rows.append(
             cells(
                 dataset,
                 _best(evidence, dataset),
                 accuracy,
                 chance,
+                *([blind] if by_text else []),
                 *of_sets,
                 evidence.questions(dataset),
                 effect,

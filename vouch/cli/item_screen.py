@@ -1,0 +1,244 @@
+"""The screen of `vouch item`: the question, a table of all answers, and a block for each that shows why.
+
+Lines have at most 80 characters. The table has a line for each prompt; a block shows, of the original prompt
+or of all, the numbers behind the answer: logits and letter mass, or the text and how it was read.
+"""
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from vouch.cli.leaderboard import Row, long_name
+from vouch.cli.printing import WIDTH, cut, number, plain, plain_lines, table, wrapped
+from vouch.tables.answered import LOW_MASS
+from vouch.tables.asked import KEPT, ORIGINAL, TEXT, images_path
+from vouch.tables.results import JUDGE, REFUSAL, SEVERAL, UNPARSED
+
+FLIPPED, SAME, NOT_FLIPPED = "flipped", "same", "not_flipped"
+LINES = 8  # of a text; --detail shows all
+SAMPLES = 3  # of a text; --detail shows all
+_NARROWEST = 8  # characters of a column that gives way to others
+
+
+def question(dataset: str, item: Row) -> str:
+    """What is known about the item, one line each."""
+    lines = [f"{item['id']} of {dataset}"]
+    for name in ("question", "hint") if item["hint"] else ("question",):
+        first, *rest = item[name].splitlines() or [""]
+        lines += [f"{name}: {first}", *(f"  {line}" for line in rest)]
+    for index, text in enumerate(item["options"]):
+        lines.append(f"option {index + 1}: {text}" + (" (correct)" if index in item["answers"] else ""))
+    lines += [f"answer: {text}" for text in item["references"] or ()]
+    for position, digest in enumerate(item["images"] or (), start=1):
+        lines.append(f"image {position}: {digest[:12]}… in {images_path(dataset)} (--images shows it)")
+    lines += [f"{key}: {item[key]}" for key in ("category", "group", "source_id") if item[key]]
+    lines += [f"conversation: {', '.join(item['turns'])}"] if item["turns"] else []
+    lines += [f"flags: {', '.join(item['flags'])}"] if item["flags"] else []
+    return "".join(map(wrapped, lines))
+
+
+def screen(entries: Sequence[Row], detail: bool = False) -> str:
+    """The table of answers, which variations flipped them, and the blocks. detail: of all prompts, whole."""
+    if not entries:
+        return "no model was asked this question\n"
+    parts = [_answers(entries), *map(wrapped, [*flips_by_model(entries), *_meanings(entries)])]
+    chosen = [entry for entry in entries if detail or entry["variation"] == ORIGINAL] or entries
+    blocks = ["".join(_block(entry, detail)) for entry in chosen]
+    return "".join(parts) + "\n" + "\n".join(blocks)
+
+
+def _answers(entries: Sequence[Row]) -> str:
+    """A line for each prompt, below one that names model and request type."""
+    head = ["variation", "answer", "", "confidence", "LAC", "APS", "original"]
+    rows = [
+        [
+            f" {_code(entry)}",
+            *(_answer(entry), _verdict(entry), number(entry["confidence"])),
+            *(_set(entry, "lac"), _set(entry, "aps"), entry["against_original"]),
+        ]
+        for entry in entries
+    ]
+    top, rule, *body = fitted(head, rows, gives_way=(0, 1, 4, 5), right={3}).splitlines()
+    text, group = [top, rule], None
+    for entry, line in zip(entries, body, strict=True):
+        if (entry["model"], entry["output"]) != group:
+            group = (entry["model"], entry["output"])
+            blind = "" if entry["sees"] else " (a language model, asked without images)"
+            text.append(cut(", ".join(group) + blind, WIDTH))
+        text.append(line)
+    return "\n".join(text) + "\n\n"
+
+
+def fitted(
+    head: Sequence[str], rows: Sequence[Sequence[str]], gives_way: Sequence[int], right: set[int]
+) -> str:
+    """A table of at most WIDTH characters, if the columns that give way can be cut so far."""
+    shown = [[plain(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(head, *shown, strict=True)]
+    while sum(widths) + 2 * len(widths) > WIDTH:
+        widest = max(gives_way, key=lambda index: widths[index])
+        if widths[widest] <= _NARROWEST:
+            break
+        widths[widest] -= 1
+    cells = [
+        [
+            (" " if cell.startswith(" ") else "") + cut(cell, width - cell.startswith(" "))
+            for cell, width in zip(row, widths, strict=True)
+        ]
+        for row in shown
+    ]
+    return table(head, cells, right=right)
+
+
+def _code(entry: Row) -> str:
+    """The variation's code, with a number if it makes several prompts of an item."""
+    _, _, last = entry["prompt"].rpartition(f"/{entry['variation']}/")
+    return f"{entry['variation']} {last}" if last != entry["prompt"] else str(entry["variation"])
+
+
+def _answer(entry: Row) -> str:
+    return entry["problem"] or ("n.a." if entry["answer"] is None else entry["answer"])
+
+
+def _verdict(entry: Row) -> str:
+    if entry["correct"] is None:
+        return "n.a."
+    return ("correct" if entry["correct"] else "wrong") + ("" if entry["kept"] else ", left out")
+
+
+def _set(entry: Row, score: str) -> str:
+    """The members if the item was tested in the faithful split, else the mean size over the clean splits."""
+    members = entry[score]
+    if members is not None:
+        return " ".join(each.split(". ")[0] for each in members) or "none"
+    size = entry["clean_size"][score]
+    return "n.a." if size is None else f"~{size:.1f}"
+
+
+def flips_by_model(entries: Sequence[Row]) -> list[str]:
+    """A line for each model and request type: the variations that wrongly changed or kept the answer."""
+    lines = []
+    for model, output in dict.fromkeys((entry["model"], entry["output"]) for entry in entries):
+        own = [entry for entry in entries if (entry["model"], entry["output"]) == (model, output)]
+        variations = {entry["variation"] for entry in own}
+        if ORIGINAL not in variations or len(variations) == 1:  # nothing to compare, or to compare with
+            continue
+        words = []
+        wrong = [one for one in own if one["effect"] in (None, KEPT) or one["against_original"] != FLIPPED]
+        for word, meaning in ((FLIPPED, "flipped by"), (NOT_FLIPPED, "wrongly unchanged by")):
+            names = [_code(entry) for entry in wrong if entry["against_original"] == word]
+            words += [f"{meaning} {', '.join(names)}"] if names else []
+        lines.append(f"{model}, {output}: {'; '.join(words) or 'the answer held in every variation'}")
+    return lines
+
+
+def _meanings(entries: Sequence[Row]) -> Iterator[str]:
+    """What the codes of the variations stand for."""
+    named = {name: long_name(name).removesuffix(f" ({name})") for name in
+             dict.fromkeys(entry["variation"] for entry in entries)}  # fmt: skip
+    if known := [f"{name} = {text}" for name, text in named.items() if text != name]:
+        yield "; ".join(known)
+
+
+def _block(entry: Row, detail: bool) -> Iterator[str]:
+    """What is behind one answer, in lines."""
+    title = f"{entry['model']}, {entry['output']}, {_code(entry)}: {_verdict(entry)}"
+    if entry["output"] == TEXT and entry["problem"] is None:
+        title += f", {_reading(entry)}"
+    yield wrapped(title)
+    for fact in _facts(entry):
+        yield wrapped(fact, "  ")
+    if entry["options"]:
+        yield _options(entry)
+    if entry["text"] is not None:
+        yield _text(entry["text"], detail)
+    samples = entry["samples"] if detail else entry["samples"][:SAMPLES]
+    yield from (wrapped(cut(f"at {one['temperature']:g}: {one['text']}", WIDTH - 2), "  ") for one in samples)
+    if more := len(entry["samples"]) - len(samples):
+        yield f"  and {more} more samples\n"
+
+
+_UNREAD = {
+    UNPARSED: "nothing could be read of it",
+    REFUSAL: "the model declined",
+    SEVERAL: "it names several options and chooses none",
+    JUDGE: "read by the judge",
+}
+
+
+def _reading(entry: Row) -> str:
+    """Which parser read a text, and why so."""
+    parser, reason = entry["parser"], entry["reason"]
+    by = _UNREAD.get(parser, f"read by {parser}")
+    answer = f" as {entry['answer']}" if entry["answer"] and parser not in (UNPARSED, REFUSAL) else ""
+    return f"{by}{f' ({reason})' if reason else ''}{answer}"
+
+
+def _facts(entry: Row) -> Iterator[str]:
+    """What else is known about an answer, a line each."""
+    if entry["problem"] is not None:
+        yield f"no answer: {entry['problem']}"
+    if entry["reasoning"]:
+        yield cut(f"thought: {entry['reasoning']}", 3 * WIDTH)
+    mass, spelling = entry["letter_mass"], entry["spelling"]
+    words = [] if mass is None else [f"letter mass {mass:.3f}"]
+    if entry["bracket_mass"] and entry["bracket_mass"] >= LOW_MASS / 10:
+        words.append(f"mass on `(` {entry['bracket_mass']:.3f}")
+    if spelling is not None:
+        words.append(f"letters read after {repr(spelling) if spelling else 'nothing'}")
+    if words:
+        yield ", ".join(words)
+    if mass is not None and mass < LOW_MASS:
+        yield "it would probably answer in another form, so these options and sets mean little"
+    if entry["flags"]:
+        yield f"flags: {', '.join(entry['flags'])}"
+
+
+_COLUMNS: Mapping[str, tuple[str, int]] = {
+    "logit": ("logit", 3),
+    "upper": ("at most", 3),
+    "other_logits": ("other spelling", 3),
+    "nll": ("nll", 3),
+    "tokens": ("tokens", 0),
+    "probability": ("probability", 3),
+}
+"""Number of an option -> its head, and the digits behind its point."""
+_SCORES = {"logit": "-inf", "nll": "inf"}
+"""The numbers that every option has -> what a null stands for."""
+
+
+def _options(entry: Row) -> str:
+    """A line for each option with its numbers, and whether it is the answer, correct, and in the sets."""
+    options: Sequence[dict[str, Any]] = entry["options"]
+    known = [
+        key
+        for key in _COLUMNS
+        if key in options[0] and (key in _SCORES or any(one[key] is not None for one in options))
+    ]
+    rows = []
+    for one in options:
+        words = [name for name in ("answer", "correct") if one[name]]
+        words += [score.upper() for score in ("lac", "aps") if one["option"] in (entry[score] or ())]
+        numbers = [_number(one, key) for key in known]
+        rows.append([f" {one['option']}", *numbers, ", ".join(words)])
+    head = [" option", *(_COLUMNS[key][0] for key in known), ""]
+    top, _, *body = fitted(head, rows, gives_way=(0,), right=set(range(1, 1 + len(known)))).splitlines()
+    return "".join(f" {line}\n" for line in (top, *body))
+
+
+def _number(option: Row, key: str) -> str:
+    """-inf is what a server left out; the column `at most` then has its bound."""
+    value = option[key]
+    return _SCORES[key] if value is None and key in _SCORES else number(value, _COLUMNS[key][1])
+
+
+def _text(text: str, detail: bool) -> str:
+    """A generated text with its line ends, indented; without detail the first LINES of it."""
+    lines = [
+        part
+        for line in text.splitlines() or [""]
+        for part in textwrap.wrap(plain(line), WIDTH - 4, drop_whitespace=False) or [""]
+    ]
+    shown = lines if detail else lines[:LINES]
+    more = f"  … {len(lines) - len(shown)} more lines (--detail)\n" if len(shown) < len(lines) else ""
+    return plain_lines(f"  | {line}".rstrip() for line in shown) + more

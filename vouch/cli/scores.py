@@ -1,0 +1,125 @@
+"""What `vouch compare` says of files: a table of scores, or logs of evaluation harnesses."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from vouch.cli.printing import as_json, number, table
+from vouch.library.estimates import Estimate
+from vouch.library.scores import ModelScore, ScorePair, ScoresComparison, compare_scores
+from vouch.pipeline.errors import UserError
+
+SHOWN = 30  # pairs on the screen; --json has all
+FEW = 30
+"""Below this many independent questions a line says that they are few (as vouch/report/gates.py has it)."""
+
+
+def model_or_file(name: str) -> str | Path:
+    """A file as an absolute path, since commands change the folder; a model's name has no dot and stays."""
+    path = Path(name)
+    return path.absolute() if path.suffix or path.is_file() else name
+
+
+def compared(files: Sequence[Path], json: bool) -> str:
+    """The screen, or JSON, of one table or several logs. Raises UserError."""
+    if missing := [each for each in files if not each.is_file()]:
+        raise UserError(f"{missing[0]}: no such file; give a table of scores (CSV, parquet) or logs")
+    try:
+        found = compare_scores(*files)
+    except ValueError as error:
+        raise UserError(str(error)) from None
+    return as_json(_plain(found)) if json else screen(", ".join(each.name for each in files), found)
+
+
+def _plain(found: ScoresComparison) -> dict[str, Any]:
+    """For JSON: an estimate as a mapping, numbers in full."""
+    models = [each._asdict() | {"score": _ends(each.score)} for each in found.models]
+    pairs = [each._asdict() | {"difference": _ends(each.difference)} for each in found.pairs]
+    own = ("items", "prompts", "runs", "common", "significance")
+    return {name: getattr(found, name) for name in own} | {"models": models, "pairs": pairs}
+
+
+def _ends(estimate: Estimate | None) -> Mapping[str, float | None] | None:
+    return None if estimate is None else estimate._asdict()
+
+
+def screen(name: str, found: ScoresComparison) -> str:
+    """The tables for a person."""
+    several = {"prompts": found.prompts, "runs": found.runs}
+    counts = "".join(f", {count} {what}" for what, count in several.items() if count > 1)
+    text = f"{name}: {len(found.models)} models, {found.items} questions{counts}\n"
+    text += f"\nHow good are they? Means over {found.common} questions that all answered; 95 % intervals.\n"
+    head = ["model", "scores", "mean", "rank", "may be"]
+    text += table(head, [_model(each) for each in found.models], {1, 2, 3, 4})
+    if found.pairs:
+        head = ["A", "B", "questions", "A - B", "p", "verdict", "minimum detectable effect", "needed"]
+        text += (
+            f"\nWhich is better? p after Holm's correction, below {found.significance:g} for a verdict. Four "
+            "of five such studies\nfind a true difference as large as the minimum detectable effect; needed: "
+            "questions for A - B.\n"
+        )
+        text += table(head, [_pair(each) for each in found.pairs[:SHOWN]], {2, 3, 4, 6, 7})
+        if len(found.pairs) > SHOWN:
+            text += f"{len(found.pairs) - SHOWN} more pairs: --json\n"
+    return text + _variance(found.models) + _remarks(found)
+
+
+def _model(of: ModelScore) -> list[str]:
+    low, high = of.rank_low, of.rank_high
+    span = "n.a." if low is None else str(low) if low == high else f"{low} to {high}"
+    return [of.model, str(of.rows), _shown(of.score), "n.a." if of.rank is None else str(of.rank), span]
+
+
+def _pair(of: ScorePair) -> list[str]:
+    p = of.p_holm
+    verdict = (
+        "A is better" if of.verdict == of.a else "B is better" if of.verdict else "no significant difference"
+    )
+    verdict = "n.a." if p is None else verdict
+    return [
+        *(of.a, of.b, str(of.items), _shown(of.difference, "+")),
+        "n.a." if p is None else "< 0.0001" if p < 0.0001 else f"{p:.4f}",
+        verdict,
+        number(of.minimum_detectable_effect),
+        "n.a." if of.needed is None else str(of.needed),
+    ]
+
+
+def _shown(estimate: Estimate | None, sign: str = "") -> str:
+    if estimate is None:
+        return "n.a."
+    ends = "" if estimate.low is None else f" [{estimate.low:{sign}.3f}, {estimate.high:{sign}.3f}]"
+    return f"{estimate.value:{sign}.3f}{ends}"
+
+
+def _variance(models: Sequence[ModelScore]) -> str:
+    """Shares of the variance of each model's scores."""
+    known = [each for each in models if each.variance and sum(each.variance.values()) > 0]
+    if not known:
+        return ""
+    sources = list(dict.fromkeys(source for each in known for source in each.variance or {}))
+    rows = []
+    for each in known:
+        by = each.variance or {}
+        total = sum(by.values())
+        shares = [f"{100 * by[source] / total:.0f} %" if source in by else "n.a." for source in sources]
+        rows.append([each.model, f"{total**0.5:.3f}", *shares])
+    head = ["model", "standard deviation", *sources]
+    text = "\nWhere does the variance of single scores come from?\n" + table(head, rows, range(1, len(head)))
+    together = next((source for source in sources if "+" in source), "")
+    return f"{text}{together}: told apart only by several runs of a question\n" if together else text
+
+
+def _remarks(found: ScoresComparison) -> str:
+    """What limits the numbers."""
+    lines = []
+    if len(found.models) == 1:
+        lines.append("one model: nothing to compare it with")
+    if partly := [pair for pair in found.pairs if pair.left_out]:
+        worst = max(partly, key=lambda pair: pair.left_out)
+        lines.append(
+            f"{worst.left_out} questions of just one of {worst.a} and {worst.b} are not in their difference"
+        )
+    if found.items < FEW:
+        lines.append(f"{found.items} questions are few: intervals and p are rough")
+    return "\n" + "".join(f"{line}\n" for line in lines) if lines else ""

@@ -1,0 +1,196 @@
+"""What the blind baseline of a dataset says: how much the text alone answers, and which models beat it.
+
+A blind baseline is a language model on a dataset with images (vouch/metrics/blind.py). Of several the most
+accurate counts. The claims made here are one kind (gates.py): that a language model beats guessing, and that
+a model that sees beats the baseline. The report and `vouch show` make the same ones, from rows of the
+leaderboard and of the paired differences.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vouch.metrics.blind import ALL, BLIND_GAIN, BLIND_RATE, blind
+from vouch.metrics.metric import CLEAN
+from vouch.metrics.unranked import Place
+from vouch.report import formatting
+from vouch.report.gates import MINIMUM, Claim, ends, share_claim, significant
+from vouch.tables.asked import ORIGINAL
+
+NOTE = "blind baseline: takes no images"
+OF_BASELINE = frozenset(["accuracy", BLIND_RATE, BLIND_GAIN])
+"""Metrics that `baselines` needs."""
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The best language model on a dataset with images.
+
+    accuracy, gain: rows of the leaderboard; the gain is the accuracy beyond a guess. models: how many
+    language models there are. beyond_guess: whether the gain is shown. pairs: by model that sees, its
+    accuracy minus the baseline's. beaten_by: the models whose difference is shown. groups: of the questions.
+    """
+
+    model: str
+    accuracy: Row
+    gain: Row
+    with_image: float
+    models: int
+    beyond_guess: bool
+    pairs: Mapping[str, Row]
+    beaten_by: tuple[str, ...]
+    groups: int
+
+    @property
+    def chance(self) -> float:
+        """The accuracy of a guess on the same questions."""
+        return max(0.0, float(self.accuracy["value"] - self.gain["value"]))
+
+
+def baselines(
+    leaderboard: Iterable[Row],
+    differences: Iterable[Row],
+    groups: Mapping[str, int],
+    outputs: Mapping[str, str],
+    away: Collection[Place] = (),
+) -> dict[str, Baseline]:
+    """By dataset, the best baseline; nothing for a dataset without a language model.
+
+    leaderboard, differences: rows of LEADERBOARD and DIFFERENCES. groups, outputs: by dataset, the number of
+    groups of questions, and the request type that counts. away: models that would not really give the scored
+    answers (vouch/metrics/unranked.py).
+    """
+    measured = _measured(leaderboard, outputs, away)
+    best: dict[str, str] = {}
+    for model, dataset in sorted(measured, key=lambda place: (-measured[place]["accuracy"]["value"], place)):
+        best.setdefault(dataset, model)
+    pairs = {
+        (row["dataset"], row["first"]): row
+        for row in differences
+        if row["output"] == outputs.get(row["dataset"]) and row["second"] == best.get(row["dataset"])
+    }
+    shown = {place for place, claim in significant(_claims(measured, pairs, groups)).items() if claim.above}
+    return {
+        dataset: Baseline(
+            model,
+            of["accuracy"],
+            of[BLIND_GAIN],
+            float(of[BLIND_RATE]["value"]),
+            sum(where == dataset for _, where in measured),
+            (dataset, model) in shown,
+            own := {first: row for (where, first), row in pairs.items() if where == dataset},
+            tuple(first for first in own if (dataset, first) in shown),
+            groups.get(dataset, 0),
+        )
+        for dataset, model in sorted(best.items())
+        for of in [measured[model, dataset]]
+    }
+
+
+def _measured(
+    leaderboard: Iterable[Row], outputs: Mapping[str, str], away: Collection[Place]
+) -> dict[tuple[str, str], dict[str, Row]]:
+    """By language model and dataset, its rows of OF_BASELINE by metric, for the original prompts."""
+    rows = [
+        row
+        for row in leaderboard
+        if row["metric"] in OF_BASELINE
+        and _known(row["value"])
+        and (row["protocol"], row["category"]) == (CLEAN, ALL)
+        and row["output"] == outputs.get(row["dataset"])
+    ]
+    places = {(model, dataset) for model, dataset, _ in blind(rows) - set(away)}
+    found: dict[tuple[str, str], dict[str, Row]] = {place: {} for place in places}
+    for row in sorted(rows, key=lambda row: (row["variation"] != ORIGINAL, row["variation"])):
+        if (place := (row["model"], row["dataset"])) in places:
+            found[place].setdefault(row["metric"], row)
+    return {place: of for place, of in found.items() if of.keys() == OF_BASELINE}
+
+
+def _known(value: float | None) -> bool:
+    """Whether a row has a number: null is None in a table and NaN in a data frame."""
+    return value is not None and value == value
+
+
+def _claims(
+    measured: Mapping[tuple[str, str], Mapping[str, Row]],
+    pairs: Mapping[tuple[str, str], Row],
+    groups: Mapping[str, int],
+) -> dict[tuple[str, str], Claim]:
+    """By dataset and model: of language models that they beat guessing, of others that they beat the best."""
+    claims = {}
+    for (model, dataset), of in measured.items():
+        accuracy = of["accuracy"]
+        chance = max(0.0, accuracy["value"] - of[BLIND_GAIN]["value"])
+        low, high = interval_of(accuracy)
+        count = min(groups.get(dataset, 0), accuracy["items"])
+        if chance:
+            claims[dataset, model] = share_claim(accuracy["value"], low, high, count, chance)
+    for (dataset, model), row in pairs.items():
+        low, high = interval_of(row)
+        value, p = row["difference"], row["p"]
+        count = min(groups.get(dataset, 0), row["items"])
+        known = float(p) if _known(p) else None
+        if low is None or high is None:
+            low = high = value
+        claims[dataset, model] = Claim(value, 0.0, low, high, count, known)
+    return claims
+
+
+def interval_of(row: Row) -> tuple[float | None, float | None]:
+    """The interval that may be shown, of a row with null or NaN where there is none."""
+    low, high = (float(row[end]) if _known(row[end]) else None for end in ("low", "high"))
+    return ends(low, high)
+
+
+def points(value: float, row: Row) -> str:
+    """`16.2 points (12.0–20.4)`: a difference with its interval."""
+    return f"{formatting.number(100 * value, 1)} points{formatting.bracketed(*interval_of(row), 1, 100)}"
+
+
+def change(value: float, row: Row) -> str:
+    """`+1.8 points, −6.0 to 7.8`: a difference of either sign, with its interval."""
+    text = f"{'+' if value > 0 else ''}{formatting.number(100 * value, 1)} points"
+    low, high = interval_of(row)
+    return text if low is None or high is None else f"{text}, {formatting.span(low, high, 1, 100)}"
+
+
+def answered(dataset: str, baseline: Baseline) -> str:
+    """How many of the questions the text alone answers, and how many of these beyond a guess."""
+    share = formatting.percent(baseline.accuracy["value"])
+    share += formatting.bracketed(*interval_of(baseline.accuracy), 1, 100)
+    which = "a" if baseline.models == 1 else f"the most accurate of {formatting.count(baseline.models)}"
+    who = f"{baseline.model}, {which} language model{'' if baseline.models == 1 else 's'},"
+    text = f"{who} answers {share} of the questions on {dataset} correctly with the text alone"
+    if not baseline.chance:
+        return f"{text}{_without(baseline)}."
+    text += f"; guessing gives {formatting.percent(baseline.chance)}"
+    gain = points(baseline.gain["value"], baseline.gain)
+    if baseline.groups < MINIMUM:
+        return f"{text}. Too few questions to tell whether that is more than a guess{_without(baseline)}."
+    if not baseline.beyond_guess:
+        return f"{text}. It is not shown to beat guessing{_without(baseline)}."
+    return f"{text}. That is {gain} beyond a guess{_without(baseline)}."
+
+
+def _without(baseline: Baseline) -> str:
+    """What share of the questions has an image, if not all have one."""
+    if baseline.with_image >= 1:
+        return ""
+    return f"; {formatting.percent(baseline.with_image)} of the questions have an image"
+
+
+def beaten(baseline: Baseline, models: Iterable[str]) -> Iterator[str]:
+    """Which of the models beat the baseline, each with its lead, and which are not shown to."""
+    rows = {model: baseline.pairs[model] for model in models if model in baseline.pairs}
+    better, rest = [], []
+    for model, row in rows.items():
+        if model in baseline.beaten_by:
+            better.append(f"{model} by {points(row['difference'], row)}")
+        else:
+            rest.append(f"{model} ({change(row['difference'], row)})")
+    if better:
+        yield f"Shown to beat {baseline.model} on the same questions: {formatting.listed(better, 30)}."
+    if rest and baseline.groups >= MINIMUM:
+        yield f"Not shown to beat {baseline.model}: {formatting.listed(rest, 30)}."
