@@ -115,6 +115,8 @@ BAD = [
     ("entities", "lr_i", Q, "Determine which of the 3 cups that she holds is more dented."),
     ("entities", "lr_v", Q, "Could you tell me which of the 3 cups that Anna and Bob hold is more dented?"),
     ("entities", "lr_i", "Which of <image 1> and <image 2> is brighter?", "Determine whether <image 1> is brighter."),
+    ("entities", "lr_i", "Ethane is ().", "Ethane is (face-facing)."),
+    ("entities", "lr_i", "The sun is a ____.", "Complete: the sun is a star."),
     ("shorter", "lr_c", Q, "Which one of the 3 cups that Anna holds is more dented?"),
     ("longer", "lr_v", Q, "Of Anna’s 3 cups, which is more dented?"),
     ("negated", "ls_n", Q, "Which of the 3 cups that Anna holds is less dented?"),
