@@ -113,7 +113,7 @@ class ScoresComparison(Result):
 
 
 class Scores(NamedTuple):
-    """n scores as numbers of their names, which are sorted. values: [n]; low, high: the range of scores."""
+    """n scores, each with the indices of its names. values: [n]; low, high: the range of scores."""
 
     values: Any
     item: Any

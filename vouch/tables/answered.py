@@ -200,7 +200,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def indexed_files(index: Path) -> list[str]:
-    """Names of the weight files that an index lists, sorted; all are in its folder. Raises UserError."""
+    """Sorted names of the weight files in an index. Raises UserError, also if one is in another folder."""
     names = read_json(index).get("weight_map")
     if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
         raise UserError(f"{index}: has no weight_map from tensors to file names; fetch the model anew")

@@ -64,8 +64,8 @@ def mmmu(text: str, choices: Choices) -> Named:
     """The rule of the authors of MMMU-Pro (Yue et al. 2024), without their random guess.
 
     After the last `Answer:` the only option whose letter occurs; else letters in brackets, else letters
-    before a space, else before a full stop, else, in texts of more than five words, option texts. Of several,
-    the last one; letters inside words count, as in the authors' code. If they would guess at random,
+    before a space, else before a full stop, else, in texts of more than five words, option texts. After the
+    first step the last of several wins; letters in words count, as in their code. If they guess at random,
     the text has no answer.
     """
     cue = text.rfind(_CUE)

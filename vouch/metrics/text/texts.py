@@ -348,7 +348,7 @@ def _questions(prompts: pa.Table, items: pa.Table, where: str) -> list[TextQuest
 def choices_of(
     labels: Sequence[str], options: Sequence[str], effect: str | None, asked: str | None
 ) -> Choices:
-    """Options as shown, with the item's question; a variation that turns the answer asks something else."""
+    """Options as shown, with the item's question, which is left out if the variation changes the answer."""
     return Choices(tuple(labels), tuple(options), (asked if effect == KEPT else "") or "")
 
 
