@@ -177,7 +177,7 @@ def test_gpu_hours_are_parameters_times_tokens() -> None:
     assert gpu_hours(7_000_000_000, [letters, letters], GREEDY, 9) == pytest.approx(80 * reading)
     plain = gpu_hours(7_000_000_000, [letters], GREEDY, 9)
     assert gpu_hours(7_000_000_000, [letters], GREEDY, 9, thought=100) > 2 * plain
-    bare = gpu_hours(7_000_000_000, [letters], GREEDY, 9, shown=False)
+    bare = gpu_hours(7_000_000_000, [letters], GREEDY, 9, sees=False)
     assert bare == pytest.approx(40 * reading * 80 / 656), "a language model reads no image"
     writing = 2 * 7e9 / 1.5e12 / 3600
     found = gpu_hours(7_000_000_000, [letters, texts.of(SAMPLED, "m", "d")], SAMPLED, 9)

@@ -364,11 +364,11 @@ def judge_prompts(
 
 def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cells) -> list[dict[str, Any]]:
     """The work of each model, with GPU hours for models of the hub and prices for those on servers."""
-    locked, shown = locked_models(), take_images(project)
+    locked, sees = locked_models(), take_images(project)
     costs = []
     for name, source in project.models.items():
         datasets = [dataset for model, dataset in cells_asked if model == name]
-        own = [counts[dataset].of(project.extract, name, dataset, shown[name]) for dataset in datasets]
+        own = [counts[dataset].of(project.extract, name, dataset, sees[name]) for dataset in datasets]
         if not own:
             continue
         entry = locked[name] if source == str(MODELS) else None
@@ -376,7 +376,7 @@ def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cell
         cap = project.extract.max_tokens_of.get(name, project.extract.max_tokens)
         if entry and entry.source.kind == "hub":
             size, thought = entry.size, entry.thought_tokens
-            hours = gpu_hours(size, own, project.extract, cap, thought, shown[name]) if size else None
+            hours = gpu_hours(size, own, project.extract, cap, thought, sees[name]) if size else None
             asked |= {"parameters": size, "gpu_hours": hours}
         if entry and entry.prices:
             paid = cost(entry, own, cap)
@@ -391,15 +391,15 @@ def gpu_hours(
     config: ExtractConfig,
     cap: int,
     thought: int = 0,
-    shown: bool = True,
+    sees: bool = True,
 ) -> float:
     """An estimate for one model: parameters times tokens, as if prompts shared nothing.
 
     cap: tokens of each text. thought: tokens of thinking before each answer; the answers to one prompt share
-    the greedy thought. shown: whether the model takes images. Reading takes two operations for each parameter
+    the greedy thought. sees: whether the model takes images. Reading takes two operations for each parameter
     and token. A pass that writes tokens reads all weights, two bytes each.
     """
-    read = TEXT_TOKENS + IMAGE_TOKENS * shown
+    read = TEXT_TOKENS + IMAGE_TOKENS * sees
     tokens = read * sum(sum(one.outputs.values()) for one in counts)
     texts = sum(math.ceil(one.outputs.get(TEXT, 0) / config.batch) for one in counts)
     greedy = sum(math.ceil(max(one.outputs.values(), default=0) / config.batch) for one in counts)

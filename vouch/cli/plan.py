@@ -219,7 +219,7 @@ def _asked_in_words(project: Project, asked: Row) -> str:
     return (
         f"{asked['cells']} cells (model x dataset) to extract{where}: {most}{asked['prompts']} prompts, "
         f"{most}{asked['answers']} answers, about {asked['forward_passes']:,} forward passes of up to "
-        f"{project.extract.batch} rows, {share:.0%} of these filling (lengths estimated)\n"
+        f"{project.extract.batch} rows, {100 * share:.0f} % of the rows filling (lengths estimated)\n"
     )
 
 
