@@ -57,7 +57,7 @@ def main(run: Run) -> None:
     if first.without_image:
         which = f"{first.without_image} of {items.count} items"
         print(
-            f"prepare {name}: {which} have no image, so models are asked their words alone", file=sys.stderr
+            f"prepare {name}: {which} have no image, so models are asked with the text alone", file=sys.stderr
         )
     if dataset.source.revision:
         run.note("revision", dataset.source.revision)

@@ -197,7 +197,9 @@ def test_an_item_that_is_not_there(vouch: Vouch, words: list[str], claim: str) -
 )
 def test_a_checkout_where_nothing_was_run(bare: Path, vouch: Vouch, words: str) -> None:
     line = vouch(*words.split(), status=1)
-    assert "nothing was run here yet; `vouch plan` says what would run, `dvc repro` runs it" in line
+    assert (
+        "nothing was run here yet; run `dvc repro` (`vouch plan` says what that does), or `dvc pull`" in line
+    )
 
 
 def test_close_ids_survive_a_slip_at_either_end() -> None:

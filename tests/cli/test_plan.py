@@ -15,6 +15,7 @@ from vouch.cli.counts import Count, Items, cost, count_prompts, estimate, gpu_ho
 from vouch.datasets.config import DatasetEntry
 from vouch.metrics.comparison.leaderboard import differences
 from vouch.metrics.comparison.statistics import finds
+from vouch.models.batching import Passes, PlannedRow
 from vouch.models.config import ExtractConfig, Sampling
 from vouch.models.lock_entry import LockEntry, Prices
 from vouch.models.packs import PACK_PROMPTS
@@ -52,8 +53,26 @@ def test_counts_of_prompts_that_are_there(tmp_path: Path) -> None:
     assert count.text == "23" and count.prompts == 23
     assert count.answers == (9 + 13) + 9 + 9
     assert count.of(SAMPLED, "m", "d").answers == (9 + 13) + 9 + 9 * 6
-    assert count.passes(4) == 3 + 3 + 3, "11 packs of letters, 9 of likelihood, 9 texts, in fours"
-    assert count.of(SAMPLED, "m", "d").passes(4) == 3 + 3 + 3 * 6
+    # 22 rows of letters share passes with 36 of options, of one token each; 9 texts
+    assert count.passes(GREEDY) == Passes(15 + 3, 72, 2 + 3, 3)
+    assert count.of(SAMPLED, "m", "d").passes(SAMPLED).count == 15 + 3 * 6
+
+
+def test_prompts_about_an_image_share_a_row(tmp_path: Path) -> None:
+    """A row for each pack; for a model that takes no images, one for each option."""
+    image = b"never decoded"
+    rows = [prompt(f"q/several/{n}", f"what {n}", [image], outputs=[LIKELIHOOD]) for n in range(3)]
+    count = counted(
+        tmp_path, [*rows, prompt("q/circular/1", "what", [image]), prompt("q/original", "what", [image])]
+    )
+    # "what 0" and 9 tokens of the template, then twice "0" and so much again; options have one token each
+    tree = PlannedRow(LIKELIHOOD, 3 * 10, 3, tree=True)
+    assert count.rows == {tree: 1, PlannedRow(LETTERS, 10, tree=True): 1}
+    assert count.without_images and count.without_images.rows == {
+        PlannedRow(LIKELIHOOD, 33): 12,
+        PlannedRow(LETTERS, 33): 1,
+    }
+    assert count.outputs == {LETTERS: 1, LIKELIHOOD: 3}, "the first of circular is the original once more"
 
 
 def test_samples_are_counted_where_they_are_drawn(tmp_path: Path) -> None:
@@ -64,7 +83,7 @@ def test_samples_are_counted_where_they_are_drawn(tmp_path: Path) -> None:
     of_cell = {"models": ["m"], "datasets": ["d"], "variations": ["blank"]}
     config = ExtractConfig(batch=4, sampling=(Sampling(temperature=1, samples=3, **of_cell),))
     cell = count.of(config, "m", "d")
-    assert (cell.answers, cell.passes(4)) == (18 + 9 * 3, 5 + 3 * 3)
+    assert (cell.answers, cell.passes(config).count) == (18 + 9 * 3, 5 + 5 * 3), "9 in each of 5 passes"
     assert count.of(config, "other", "d").answers == count.of(config, "m", "other").answers == 18
 
 
@@ -94,7 +113,11 @@ def test_an_estimate_says_so_and_follows_the_style(monkeypatch: pytest.MonkeyPat
         {"loader": "shapes", "source": "vouch/demo/scenes", "template": "kostumov", "settings": {}}
     )
     count = estimate(TEN, entry, ["original", "vr_b", "ls_n+vs_s"])
-    assert count.text == "at most 30" and count.of(SAMPLED, "m", "d").answers == 30 and count.passes(4) == 8
+    assert (
+        count.text == "at most 30"
+        and count.of(SAMPLED, "m", "d").answers == 30
+        and count.passes(GREEDY).count == 8
+    )
     # the template has one instruction, so `instruction` applies to nothing
     assert estimate(TEN, entry, ["tests", "labels", "instruction", "shuffled+vr_b"]).prompts == 50 + 30 + 50
     assert estimate(TEN, entry, ["tests_7", "shuffled_2+vr_b_5"]).prompts == 70 + 20
@@ -149,12 +172,12 @@ def test_a_mixed_dataset_has_at_most_what_is_planned(tmp_path: Path, monkeypatch
 
 
 def test_gpu_hours_are_parameters_times_tokens() -> None:
-    letters, texts = Count(40, {LETTERS: 40}, {LETTERS: 10}), Count(8, {TEXT: 8}, {TEXT: 8}, {"original": 8})
+    letters, texts = Count(40, {LETTERS: 40}, {}), Count(8, {TEXT: 8}, {}, {"original": 8})
     reading = 2 * 7e9 * 656 / 125e12 / 3600
     assert gpu_hours(7_000_000_000, [letters, letters], GREEDY, 9) == pytest.approx(80 * reading)
     plain = gpu_hours(7_000_000_000, [letters], GREEDY, 9)
     assert gpu_hours(7_000_000_000, [letters], GREEDY, 9, thought=100) > 2 * plain
-    bare = gpu_hours(7_000_000_000, [letters], GREEDY, 9, shown=False)
+    bare = gpu_hours(7_000_000_000, [letters], GREEDY, 9, sees=False)
     assert bare == pytest.approx(40 * reading * 80 / 656), "a language model reads no image"
     writing = 2 * 7e9 / 1.5e12 / 3600
     found = gpu_hours(7_000_000_000, [letters, texts.of(SAMPLED, "m", "d")], SAMPLED, 9)
@@ -187,7 +210,11 @@ def test_the_price_of_requests_to_a_server() -> None:
 
 def test_nothing_to_ask(tmp_path: Path) -> None:
     count = counted(tmp_path, [prompt("q/original", "what", outputs=())])
-    assert (count.prompts, count.of(SAMPLED, "m", "d").answers, count.of(SAMPLED, "m", "d").passes(4)) == (
+    assert (
+        count.prompts,
+        count.of(SAMPLED, "m", "d").answers,
+        count.of(SAMPLED, "m", "d").passes(SAMPLED).count,
+    ) == (
         1,
         0,
         0,

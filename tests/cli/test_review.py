@@ -113,6 +113,9 @@ def test_what_passes_every_check_is_accepted_at_once_and_taken_back(project: Non
     assert "1 taken back, 1 decisions left" in vouch("review", "rewrites", "quiz", "--undo-checked")
     assert DECISIONS.read_bytes() == before
     DECISIONS.unlink()
+    run_stage()
+    vouch("review", "rewrites", "quiz", "--accept-checked")
+    assert DECISIONS.exists() and "2 taken back" in vouch("review", "rewrites", "quiz", "--undo-checked")
     assert "0 taken back, 0 decisions left" in vouch("review", "rewrites", "quiz", "--undo-checked")
     assert not DECISIONS.exists()
 

@@ -215,7 +215,7 @@ REFUSED: dict[str, tuple[list[Line] | str, str]] = {
     "targets that fit no acc": ([line | {"acc": 0.0} for line in CHOICES["words by index"]], "samples.jsonl: doc_id 1: no choice fits target and acc, like 26 of 40"),
     "targets that name no choice": ([line | {"target": "nine"} for line in CHOICES["words by index"]], "no target names a choice; doc_id 0 has 'nine'"),
     "a score that is no number": ([CHOICES["words by index"][0] | {"filtered_resps": [["x", "False"], ["-1", "True"]]}], "doc_id 0: log-likelihood 'x' is no number"),
-    "a document twice": (CHOICES["words by index"] * 2, "line 41: doc_id 0 stands already in line 1; keep one"),
+    "a document twice": (CHOICES["words by index"] * 2, "line 41: doc_id 0 duplicates line 1; keep one"),
     "texts and choices": ([*CHOICES["words by index"][:3], {"doc_id": 9, "target": "A", "resps": [["A"]], "filtered_resps": ["A"]}], "holds texts and scores of choices"),
     "half of it": (FORMS["lines"](CHOICES["words by index"])[:3000], "not JSON in UTF-8"),
     "half an array": (FORMS["an array"](CHOICES["words by index"])[:3000], "not JSON"),
@@ -371,7 +371,7 @@ def test_forms_of_lmms_eval(tmp_path: Path) -> None:
     twice = [generated(n, ["B"], "B") for n in (0, 1)] * 2
     twice = [{key: line[key] for key in line.keys() - {"filter"}} for line in twice]
     assert vouch.from_log(written(tmp_path / "y.jsonl", twice)).filtered == {"1": ["B", "B"], "2": ["B", "B"]}
-    assert "doc_id 0 stands 2 times, others 1" in refused(written(tmp_path / "z.jsonl", twice[:3]))
+    assert "doc_id 0 occurs 2 times, others 1" in refused(written(tmp_path / "z.jsonl", twice[:3]))
 
 
 def test_the_lines_of_the_documentation_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

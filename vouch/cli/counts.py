@@ -7,9 +7,11 @@ hub, and prices of models on servers.
 import importlib
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from vouch.datasets.fetch.origin import REMOTE
 from vouch.datasets.first_pass import expectation
 from vouch.datasets.options import BUILT_SCHEMES
 from vouch.datasets.read.files import SourceFiles
+from vouch.models.batching import Passes, PlannedRow, Tokens, count_passes, planned_rows
 from vouch.models.config import ExtractConfig
 from vouch.models.lock_entry import OPENAI, LockEntry
 from vouch.models.packs import PACK_PROMPTS
@@ -122,9 +125,9 @@ def count_items(name: str, entry: DatasetEntry) -> Items:
 class Count:
     """The prompts of a dataset, and the requests that they make.
 
-    outputs: prompts by request type. packs: the number of packs in which they are asked
-    (vouch/models/requests). texts: prompts that ask for text, by variation. Prompts that repeat another one
-    (`repeats`) are in none of the three. sampled: pairs of (prompts, samples for each), filled in by `of`.
+    outputs: prompts by request type. rows: of the passes that read them, each with its number, by estimated
+    lengths. texts: prompts that ask for text, by variation. Prompts that repeat another one (`repeats`) are
+    in none of the three. sampled: pairs of (prompts, samples for each), filled in by `of`.
 
     bound: empty if the prompts were counted; `at most` if they are an estimate with every variation on every
     item that may have it; `about` if the number of items or rotations is a guess as well. without_images: the
@@ -133,7 +136,7 @@ class Count:
 
     prompts: int
     outputs: Mapping[str, int]
-    packs: Mapping[str, int]
+    rows: Mapping[PlannedRow, int]
     texts: Mapping[str, int] = field(default_factory=dict)
     bound: str = ""
     sampled: tuple[tuple[int, int], ...] = ()
@@ -168,9 +171,14 @@ class Count:
         """The least number of forward passes that begin the samples."""
         return sum(math.ceil(prompts / batch) * times for prompts, times in self.sampled)
 
-    def passes(self, batch: int) -> int:
-        """The least number of forward passes of one model, without those over shared image prefixes."""
-        return sum(math.ceil(count / batch) for count in self.packs.values()) + self.sample_passes(batch)
+    def passes(self, config: ExtractConfig) -> Passes:
+        """The forward passes of one model, as they come, without those over shared image prefixes.
+
+        Each sample begins anew after the pass that read its prompt.
+        """
+        read = count_passes(self.rows, config.batch, config.bucket)
+        again = sum(min(prompts, read.texts) * times for prompts, times in self.sampled)
+        return replace(read, count=read.count + again)
 
 
 _QUESTION = Item(
@@ -207,7 +215,8 @@ def estimate(items: Items, entry: DatasetEntry, variations: Sequence[str]) -> Co
     def counted(asked: Mapping[str, int]) -> Count:
         answers = {output: sum(asked.values()) for output in OUTPUTS if output in outputs}
         texts = asked if TEXT in outputs else {}
-        return Count(prompts, answers, answers, texts, "about" if guessed else "at most")
+        rows = {PlannedRow(output, TEXT_TOKENS): number for output, number in answers.items()}
+        return Count(prompts, answers, rows, texts, "about" if guessed else "at most")
 
     bare = {name: number for name, number in asked.items() if not (ORIGINAL in asked and _of_images(name))}
     return replace(counted(asked), without_images=counted(bare))
@@ -233,29 +242,75 @@ def kinds_of_questions(entry: DatasetEntry) -> Collection[str]:
     return kinds
 
 
+ASCII_CHARACTERS = 4.7  # of a token; with SmolLM2's tokenizer over 178 real questions
+BEFORE_TOKENS, BETWEEN_TOKENS = 23, 9  # of a chat template: before a prompt, and between it and the answer
+_READ = ["item", "variation", "outputs", "system", "turns", "text", "response", "options", "images"]
+
+
 def count_prompts(path: Path) -> Count:
-    """Counts the prompts in a table. Raises UserError."""
-    prompts, groups, asked = 0, Counter[tuple[str, str, str]](), set[tuple[str, str]]()
-    columns = ["item", "variation", "outputs"]
+    """Counts the prompts in a table, and estimates their lengths. Raises UserError."""
+    asked = {(row["item"], row["variation"]) for row in _rows(path, _READ[:2])}
+    tallies, prompts = {True: _Tally(), False: _Tally()}, 0
+    for (item, variation), group in groupby(_rows(path, _READ), key=itemgetter("item", "variation")):
+        of_group = list(group)
+        prompts += len(of_group)
+        repeated = (item, repeats(f"{item}/{variation}/1", variation)) in asked
+        for sees, tally in tallies.items():
+            if sees or (item, ORIGINAL) not in asked or not _of_images(variation):
+                tally.add(of_group, repeated, sees)
+    counts = {sees: Count(prompts, *tally.counted()) for sees, tally in tallies.items()}
+    return replace(counts[True], without_images=counts[False])
+
+
+def _rows(path: Path, columns: list[str]) -> Iterator[Mapping[str, Any]]:
     for batch in PROMPTS.open(intact(path)).iter_batches(columns=columns, use_threads=False):
-        for row in batch.to_pylist():
-            prompts += 1
-            asked.add((row["item"], row["variation"]))
-            groups.update((output, row["item"], row["variation"]) for output in row["outputs"])
+        yield from batch.to_pylist()
 
-    def counted(sees: bool) -> Count:
-        outputs, packs, texts = Counter[str](), Counter[str](), Counter[str]()
-        for (output, item, variation), count in groups.items():
-            if not sees and (item, ORIGINAL) in asked and _of_images(variation):
-                continue
-            if (item, repeats(f"{item}/{variation}/1", variation)) in asked:
-                count -= 1
-            outputs[output] += count
-            texts[variation] += count if output == TEXT else 0
-            packs[output] += count if output == TEXT else math.ceil(count / PACK_PROMPTS)
-        return Count(prompts, outputs, packs, texts)
 
-    return replace(counted(sees=True), without_images=counted(sees=False))
+@dataclass
+class _Tally:
+    """What the prompts of a table ask of one kind of model. See Count."""
+
+    outputs: Counter[str] = field(default_factory=Counter)
+    rows: Counter[PlannedRow] = field(default_factory=Counter)
+    texts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, group: Sequence[Mapping[str, Any]], repeated: bool, sees: bool) -> None:
+        """The prompts of an item and variation. repeated: whether the first one is another one once more."""
+        for output in OUTPUTS:
+            rows = [row for row in group if output in (row["outputs"] or ())][repeated:]
+            size = 1 if output == TEXT else PACK_PROMPTS
+            for start in range(0, len(rows), size):
+                self.rows.update(_planned(output, rows[start : start + size], sees))
+            self.outputs[output] += len(rows)
+            self.texts[group[0]["variation"]] += len(rows) if output == TEXT else 0
+
+    def counted(self) -> tuple[dict[str, int], Counter[PlannedRow], Counter[str]]:
+        """Outputs that are asked for, rows and texts."""
+        return {output: number for output, number in self.outputs.items() if number}, self.rows, self.texts
+
+
+def _planned(output: str, pack: Sequence[Mapping[str, Any]], sees: bool) -> Iterator[PlannedRow]:
+    """The rows of a pack, by the lengths of its texts. sees: whether the model takes their images."""
+    after_image = sees and bool(pack[0]["images"])
+    added = BETWEEN_TOKENS + (0 if after_image else BEFORE_TOKENS)
+    lengths, before = [], ""
+    for row in pack:
+        turns = (turn[name] for turn in row["turns"] or () for name in ("question", "answer"))
+        system = "" if after_image else row["system"] or ""
+        text = "\n".join(filter(None, (system, *turns, row["text"], row["response"])))
+        pairs = enumerate(zip(before, text, strict=False))
+        shared = next((index for index, (one, other) in pairs if one != other), min(len(before), len(text)))
+        options = tuple(map(_tokens, row["options"] or ())) if output == LIKELIHOOD else ()
+        lengths.append(Tokens(_tokens(text) + added, _tokens(text[shared:]) + BETWEEN_TOKENS, options))
+        before = text
+    return planned_rows(output, lengths, after_image)
+
+
+def _tokens(text: str) -> int:
+    """About as many as a text has: line breaks and characters beyond ASCII are one each."""
+    others = sum(not one.isascii() for one in text) + text.count("\n")
+    return max(1, round((len(text) - others) / ASCII_CHARACTERS) + others)
 
 
 def take_images(project: Project) -> dict[str, bool]:
@@ -309,11 +364,11 @@ def judge_prompts(
 
 def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cells) -> list[dict[str, Any]]:
     """The work of each model, with GPU hours for models of the hub and prices for those on servers."""
-    locked, shown = locked_models(), take_images(project)
+    locked, sees = locked_models(), take_images(project)
     costs = []
     for name, source in project.models.items():
         datasets = [dataset for model, dataset in cells_asked if model == name]
-        own = [counts[dataset].of(project.extract, name, dataset, shown[name]) for dataset in datasets]
+        own = [counts[dataset].of(project.extract, name, dataset, sees[name]) for dataset in datasets]
         if not own:
             continue
         entry = locked[name] if source == str(MODELS) else None
@@ -321,7 +376,7 @@ def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cell
         cap = project.extract.max_tokens_of.get(name, project.extract.max_tokens)
         if entry and entry.source.kind == "hub":
             size, thought = entry.size, entry.thought_tokens
-            hours = gpu_hours(size, own, project.extract, cap, thought, shown[name]) if size else None
+            hours = gpu_hours(size, own, project.extract, cap, thought, sees[name]) if size else None
             asked |= {"parameters": size, "gpu_hours": hours}
         if entry and entry.prices:
             paid = cost(entry, own, cap)
@@ -336,15 +391,15 @@ def gpu_hours(
     config: ExtractConfig,
     cap: int,
     thought: int = 0,
-    shown: bool = True,
+    sees: bool = True,
 ) -> float:
     """An estimate for one model: parameters times tokens, as if prompts shared nothing.
 
     cap: tokens of each text. thought: tokens of thinking before each answer; the answers to one prompt share
-    the greedy thought. shown: whether the model takes images. Reading takes two operations for each parameter
+    the greedy thought. sees: whether the model takes images. Reading takes two operations for each parameter
     and token. A pass that writes tokens reads all weights, two bytes each.
     """
-    read = TEXT_TOKENS + IMAGE_TOKENS * shown
+    read = TEXT_TOKENS + IMAGE_TOKENS * sees
     tokens = read * sum(sum(one.outputs.values()) for one in counts)
     texts = sum(math.ceil(one.outputs.get(TEXT, 0) / config.batch) for one in counts)
     greedy = sum(math.ceil(max(one.outputs.values(), default=0) / config.batch) for one in counts)

@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _blind_flag(dataset: str, item: str) -> list[str]:
-    """SOLVED_BLIND if every language model that was asked answers the item."""
+    """SOLVED_BLIND if every language model that was asked answers the item correctly."""
     path = blind_path(dataset)
     return [SOLVED_BLIND] if path.exists() and item in solved_blind(BLIND.read(intact(path))) else []
 

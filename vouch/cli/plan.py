@@ -88,9 +88,10 @@ def run(options: argparse.Namespace) -> int:
     counts before cleaning, with every variation that can apply to it. `about` means that the number of items
     or of option rotations is a guess.
 
-    Forward passes are a lower bound. Generated text needs one pass per token, models that keep the size of
-    images need one pass per row, and passes over shared image prefixes are not counted. Answers in the work
-    cache are not asked for again.
+    Forward passes are counted as they come, for lengths that are estimated from the prompts' characters:
+    passes of each length are filled up with copies. Generated text needs one more pass per token, models that
+    keep the size of images need one pass per row, and passes over shared image prefixes are not counted.
+    Answers in the work cache are not asked for again.
 
     With --probe a prompt of each dataset is rendered as it would be asked: its tokens, where letters are
     read, and which tokens are letters. No weights are loaded, no request is sent. Mind lines with `!`.
@@ -198,23 +199,27 @@ def _asked(project: Project, counts: Mapping[str, Count], stale: set[str], cells
     """The requests to all models together; `later` counts cells that run only if their inputs change."""
     sees = take_images(project)
     counted = [counts[dataset].of(project.extract, model, dataset, sees[model]) for model, dataset in cells]
+    passes = [cell.passes(project.extract) for cell in counted]
     return {
         "cells": len(counted),
         "later": sum(f"extract@{model}-{dataset}" not in stale for model, dataset in cells),
         "prompts": sum(cell.prompts for cell in counted),
         "answers": sum(cell.answers for cell in counted),
-        "forward_passes": sum(cell.passes(project.extract.batch) for cell in counted),
+        "forward_passes": sum(one.count for one in passes),
+        "rows_of_passes": sum(one.rows for one in passes),
+        "filling_rows": sum(one.filling for one in passes),
         "bound": "at most" if any(cell.bound for cell in counted) else "exact",
     }
 
 
 def _asked_in_words(project: Project, asked: Row) -> str:
     where = f", {asked['later']} of them only if their inputs change" if asked["later"] else ""
-    most, least = ("", "at least") if asked["bound"] == "exact" else ("at most ", "about")
+    most = "" if asked["bound"] == "exact" else "at most "
+    share = asked["filling_rows"] / max(1, asked["rows_of_passes"])
     return (
         f"{asked['cells']} cells (model x dataset) to extract{where}: {most}{asked['prompts']} prompts, "
-        f"{most}{asked['answers']} answers, {least} {asked['forward_passes']:,} forward passes of "
-        f"{project.extract.batch} rows\n"
+        f"{most}{asked['answers']} answers, about {asked['forward_passes']:,} forward passes of up to "
+        f"{project.extract.batch} rows, {100 * share:.0f} % of the rows filling (lengths estimated)\n"
     )
 
 

@@ -156,7 +156,7 @@ def _tokens(one: Row, shown: dict[str, Row]) -> Iterator[str]:
         yield f"  a pass reads {one['rest']}{after}, padded to {one['padded']}\n"
     same = next((output for output, other in shown.items() if other["tokens"] == one["tokens"]), None)
     shown[one["output"]] = one
-    yield from [f"  | those of {same}\n"] if same else _joined(_texts(one["tokens"], BEGIN, END))
+    yield from [f"  | those of {same}\n"] if same else _joined(_texts(one["tokens"]))
     yield from (wrapped(line, "  ") for line in _surprises(one))
     if one["problem"]:
         yield from _listed([(each["option"], each) for each in one.get("pieces", ())])
@@ -228,11 +228,11 @@ def _ids(ids: Sequence[int]) -> str:
     return f"({', '.join(map(str, ids[:IDS]))}{more})"
 
 
-def _texts(runs: Sequence[Row], begin: int, end: int) -> list[str]:
+def _texts(runs: Sequence[Row]) -> list[str]:
     """The tokens in words, of long prompts without their middle; image tokens and others in a row as one."""
     texts = [text for run in runs for text in _run(run)]
-    left_out = len(texts) - begin - end
-    return texts if left_out <= 0 else [*texts[:begin], f"… {left_out} more …", *texts[-end:]]
+    left_out = len(texts) - BEGIN - END
+    return texts if left_out <= 0 else [*texts[:BEGIN], f"… {left_out} more …", *texts[-END:]]
 
 
 def _run(run: Row) -> list[str]:
@@ -241,7 +241,7 @@ def _run(run: Row) -> list[str]:
 
 
 def _spelled(runs: Sequence[Row]) -> str:
-    return f"`{'·'.join(_texts(runs, BEGIN, END))}`" if runs else "nothing"
+    return f"`{'·'.join(_texts(runs))}`" if runs else "nothing"
 
 
 def _quoted(text: str) -> str:

@@ -146,7 +146,10 @@ def run_rewrites(options: argparse.Namespace) -> int:
 
 
 def _write(path: Path, before: Decisions, after: Decisions) -> None:
-    if after != before:
+    """Writes the decisions, if they changed; without any, the file goes."""
+    if not after:
+        path.unlink(missing_ok=True)
+    elif after != before:
         write_text(path, decisions_text(after.values()))
 
 

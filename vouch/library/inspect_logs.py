@@ -183,8 +183,8 @@ def _correct(target: Any, count: int) -> frozenset[int]:
     letters = re.sub(r"[\s,]", "", "".join(map(str, _listed(target)))).upper()
     if not re.fullmatch("[A-Z]+", letters) or len(set(letters)) < len(letters):
         return frozenset()
-    found = frozenset(map(ascii_uppercase.index, letters))
-    return found if max(found) < count else frozenset()
+    indices = frozenset(map(ascii_uppercase.index, letters))
+    return indices if max(indices) < count else frozenset()
 
 
 def _choice(sample: Sample) -> dict[str, Any]:
@@ -212,8 +212,8 @@ def spelled(token: str) -> str:
 
 
 def _letter(token: str) -> str:
-    found = re.fullmatch(r"\W*([A-Za-z])\W*", spelled(token))
-    return found[1].upper() if found else ""
+    match = re.fullmatch(r"\W*([A-Za-z])\W*", spelled(token))
+    return match[1].upper() if match else ""
 
 
 def _tokens(sample: Sample) -> Iterator[tuple[str, float, Sequence[Any]]]:
@@ -236,14 +236,14 @@ def letters(
         return (), "has no log-probabilities"
     tokens = [spelled(token) for token, *_ in content]
     text = "".join(tokens)
-    found = [*re.finditer(_SAID, text, re.I), *re.finditer(rf"^{_SAID}[\s*$),.]*$", text, re.I | re.M)]
-    if not found:
+    matches = [*re.finditer(_SAID, text, re.I), *re.finditer(rf"^{_SAID}[\s*$),.]*$", text, re.I | re.M)]
+    if not matches:
         return (), "says no letter behind ANSWER:"
-    said, own, others = content[bisect_right(list(accumulate(map(len, tokens))), found[-1].start(1))]
+    chosen, own, others = content[bisect_right(list(accumulate(map(len, tokens))), matches[-1].start(1))]
     if not others:
         return (), "has no log-probabilities of other letters; run it with --top-logprobs"
     pairs = [(one.get("token"), _number(one.get("logprob"))) for one in others if isinstance(one, dict)]
-    ranked = sorted([*pairs, (said, own)], key=lambda pair: pair[1])
+    ranked = sorted([*pairs, (chosen, own)], key=lambda pair: pair[1])
     top = {
         _letter(token): logprob for token, logprob in ranked if isinstance(token, str)
     }  # the likeliest spelling
@@ -256,7 +256,7 @@ def letters(
     if any(number != number for number in row):
         return (), "has a log-probability that is NaN"
     answer = scores["choice"].get("answer") if "choice" in scores else None
-    shown = ascii_uppercase.find(_letter(said)) if _letter(said) else -1
+    shown = ascii_uppercase.find(_letter(chosen)) if _letter(chosen) else -1
     if "choice" in scores and (shown not in range(len(order)) or answer != ascii_uppercase[order[shown]]):
         return (), "says another letter than its scorer read"
     return tuple(row), ""

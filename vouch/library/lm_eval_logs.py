@@ -84,13 +84,13 @@ def _documents(lines: Iterable[tuple[str, Line]], where: str) -> dict[str, dict[
         numbered = numbered or not isinstance(name, str)
         if first.setdefault((str(doc_id), key), location) != location:
             raise UserError(
-                f"{where} {location}: doc_id {doc_id} stands already in {first[str(doc_id), key]}; keep one"
+                f"{where} {location}: doc_id {doc_id} duplicates {first[str(doc_id), key]}; keep one"
             )
         filters[key] = values
     sizes = {len(filters) for filters in documents.values()}
     if numbered and len(sizes) > 1:
         doc_id = next(name for name, filters in documents.items() if len(filters) > min(sizes))
-        raise UserError(f"{where}: doc_id {doc_id} stands {max(sizes)} times, others {min(sizes)}; keep one")
+        raise UserError(f"{where}: doc_id {doc_id} occurs {max(sizes)} times, others {min(sizes)}; keep one")
     return documents
 
 
@@ -283,7 +283,7 @@ def _common(values: Line, filters: Mapping[str, Line]) -> dict[str, Any]:
 
 def _scores(filters: Mapping[str, Line]) -> dict[str, float]:
     """The scores of a document, as `acc,none`: by metric and filter, those that count first before others."""
-    found = {
+    scores = {
         (metric, name): score
         for name, values in filters.items()
         for metric, value in values.items()
@@ -293,7 +293,7 @@ def _scores(filters: Mapping[str, Line]) -> dict[str, float]:
     def rank(key: tuple[str, str]) -> int:
         return FIRST.index(key[0]) if key[0] in FIRST else len(FIRST)
 
-    return {",".join(key): found[key] for key in sorted(found, key=rank)}
+    return {",".join(key): scores[key] for key in sorted(scores, key=rank)}
 
 
 def _score(value: Any) -> float | None:
@@ -318,14 +318,14 @@ def _generated(documents: Sequence[Mapping[str, Line]], where: str) -> list[Reco
         here = f"{where}: doc_id {values['doc_id']}"
         asked = _prompt(values)
         options = options_of(asked) or _of_document(values.get("doc"))
-        if not (right := _named(target, options)):
-            options, right = common, _named(target, common)
+        if not (named := _named(target, options)):
+            options, named = common, _named(target, common)
         texts = _texts(values, here)
         made.append(
             Record(
                 **_common(values, filters),
-                options=options if right else (),
-                correct=right,
+                options=options if named else (),
+                correct=named,
                 texts=texts,
                 asked=asked[-2000:],
                 filtered={name: _filtered(one.get("filtered_resps")) for name, one in filters.items()},

@@ -21,8 +21,6 @@ from vouch.metrics.text.reader.options import OPTION, Choices
 from vouch.metrics.text.reader.reader import read
 from vouch.pipeline.errors import UserError
 
-SCORES_OF_ITEMS = {"item", "model", "score"}
-
 
 @dataclass(frozen=True)
 class Record:
@@ -225,17 +223,17 @@ class Log(Result):
         }
         if not any(len(each) > 1 for each in drawn.values()):
             raise ValueError(f"{self.source}: has one text for each question; samples need repeats or epochs")
-        said = {
+        answered = {
             name: [self._sample(row, text, len(self._records[row].texts) > 1) for row, text in each]
             for name, each in drawn.items()
         }
-        verdicts = [[right for _, right in each] for each in said.values()]
-        known = [[bool(right) for right in each if right is not None] for each in verdicts]
+        verdicts = [[correct for _, correct in each] for each in answered.values()]
+        known = [[bool(correct) for correct in each if correct is not None] for each in verdicts]
         return Samples(
             list(of),
             [self._records[rows[0]].group for rows in of.values()],
             [[text for _, text in each] for each in drawn.values()],
-            [[answer for answer, _ in each] for each in said.values()],
+            [[answer for answer, _ in each] for each in answered.values()],
             known if known == verdicts else None,
         )
 
@@ -282,8 +280,8 @@ def _records(path: Path, targets: str) -> Records:
     if not data.strip():
         raise ValueError(f"{where}: is empty; the run wrote nothing")
     try:
-        found: Records = _reader(path, data)(path, data, targets)
-        return found
+        records: Records = _reader(path, data)(path, data, targets)
+        return records
     except UserError as error:
         raise ValueError(str(error)) from None
     except RecursionError:
@@ -334,8 +332,8 @@ def reading(record: Record, text: str) -> int | None:
     labels = tuple(ascii_uppercase[: len(record.options)])
     if {option.lower() for option in record.options} == {"yes", "no"}:
         labels = ("",) * len(record.options)
-    found = read(text, Choices(labels, record.options, record.asked))
-    return found.places[0] if found.verdict == OPTION else None
+    answer = read(text, Choices(labels, record.options, record.asked))
+    return answer.places[0] if answer.verdict == OPTION else None
 
 
 def _log(source: str, given: Records) -> Log:

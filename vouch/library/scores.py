@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -86,8 +86,8 @@ class ScoresComparison(Result):
     runs: int
     common: int
     significance: float
-    models: tuple[ModelScore, ...] = field(compare=True)
-    pairs: tuple[ScorePair, ...] = field(compare=True)
+    models: tuple[ModelScore, ...]
+    pairs: tuple[ScorePair, ...]
 
     def __repr__(self) -> str:
         models = ", ".join(f"{each.model} {each.score!r}" for each in self.models[:6])
@@ -246,10 +246,10 @@ def _of_table(table: Any) -> dict[str, list[Any]]:
 def _roles(given: Any) -> dict[str, str]:
     """The column of each role that a table has."""
     named = {str(name).strip().lower(): str(name) for name in given}
-    found = {
+    columns = {
         role: next((named[name] for name in names if name in named), None) for role, names in COLUMNS.items()
     }
-    return {role: name for role, name in found.items() if name is not None}
+    return {role: name for role, name in columns.items() if name is not None}
 
 
 def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -421,7 +421,7 @@ def _judged(pair: ScorePair, p: float | None, level: float, claims: int, scores:
 def _model(scores: Scores, cells: Any, shared: Any, index: int) -> ModelScore:
     """A model without its ranks."""
     own = scores.model == index
-    found = components(scores.values[own], scores.item[own], scores.prompt[own])
+    parts = components(scores.values[own], scores.item[own], scores.prompt[own])
     score = None
     if shared.any():
         span = (scores.high - scores.low) or 1.0
@@ -429,7 +429,7 @@ def _model(scores: Scores, cells: Any, shared: Any, index: int) -> ModelScore:
         estimate = mean_of(scaled, _group_of(scores, np.nonzero(shared)[0]))
         score = _on_scale(estimate, span, scores.low)
     name, rows = scores.models[index], int(own.sum())
-    return ModelScore(name, rows, score, None, None, None, found and found.by)
+    return ModelScore(name, rows, score, None, None, None, parts and parts.by)
 
 
 def _ranked(model: ModelScore, means: Sequence[float], pairs: Sequence[ScorePair]) -> ModelScore:

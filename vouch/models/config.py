@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from vouch.tables.answered import Device
 from vouch.tables.asked import TEXT_TOKENS
 
+LONGEST_BUCKET = 4096  # tokens
 Cap = Annotated[int, Field(ge=1, le=4096)]
 
 
@@ -48,7 +49,8 @@ class Sampling(BaseModel):
 class ExtractConfig(BaseModel):
     """How prompts are packed into forward passes, and what texts are generated.
 
-    batch: rows of a forward pass. bucket: lengths are padded to a multiple of this many tokens.
+    batch: rows of a forward pass. bucket: lengths are padded to a multiple of this many tokens; `geometric`:
+    to the next of 16, 24, 32, 48, ..., so that passes are full although prompts vary in length.
     threads: of torch. Each engine says which settings can change its answers.
     device: `split` spreads a model over all GPUs. reproducible: `off` lets torch choose faster kernels by the
     processor, docs/reproducibility.md.
@@ -61,7 +63,7 @@ class ExtractConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     batch: int = Field(default=32, ge=1, le=4096)
-    bucket: int = Field(default=32, ge=1, le=4096)
+    bucket: Annotated[int, Field(ge=1, le=LONGEST_BUCKET)] | Literal["geometric"] = 32
     threads: int = Field(default=1, ge=1, le=1024)
     device: Device = "auto"
     reproducible: Literal["auto", "off"] = "auto"
@@ -83,6 +85,14 @@ class ExtractConfig(BaseModel):
             for one in self.sampling
             if (not one.models or model in one.models) and (not one.datasets or dataset in one.datasets)
         ]
+
+    @field_validator("bucket", mode="before")
+    @classmethod
+    def _known(cls, bucket: object) -> object:
+        whole = isinstance(bucket, int) and not isinstance(bucket, bool)
+        if bucket != "geometric" and not (whole and 1 <= bucket <= LONGEST_BUCKET):  # type: ignore[operator]
+            raise ValueError(f"is neither a whole number from 1 to {LONGEST_BUCKET} nor `geometric`")
+        return bucket
 
     @field_validator("sampling")
     @classmethod

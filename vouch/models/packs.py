@@ -66,11 +66,11 @@ class PromptTable:
 
 _FRONT = re.compile(
     r"\A(?:<image [1-9][0-9]*>\n)+"
-)  # where a template puts images that the words do not mark
+)  # where a template puts images that the text does not mark
 
 
 def without_images(prompt: Prompt) -> Prompt:
-    """The prompt for a model that takes no images. Marks where they stood are left out, or become words as in
+    """The prompt for a model that takes no images. Their marks are left out, or become words as in
     the variation `text_only`."""
     options = list(map(in_words, prompt["options"] or ()))
     one = len(prompt["images"] or ()) == 1 and not any(map(marked, prompt["options"] or ()))

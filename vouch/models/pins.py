@@ -221,11 +221,13 @@ def has_class(config: Mapping[str, Any]) -> bool:
 
 def takes_images(config: Mapping[str, Any]) -> bool:
     """Whether a model takes images, by its config.json. A causal language model does not, nor does the text
-    part of a vision-language model that was saved alone: its model_type may be that of the whole."""
+    part of a vision-language model that was saved alone: its model_type may be that of the whole. Encoders of
+    texts, which transformers also lists as causal (BERT), are not meant."""
     from transformers.models.auto import modeling_auto as known
 
     kind = str(config.get("model_type"))
-    language = known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind)
+    encoder = kind in known.MODEL_FOR_MASKED_LM_MAPPING_NAMES and not config.get("is_decoder")
+    language = None if encoder else known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind)
     whole = known.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES.get(kind)
     if language is None or whole is None:
         return language is None or "vision_config" in config

@@ -350,8 +350,8 @@ def check_run(path: Path) -> None:
     """Raises UserError if an output is missing because no stage was run here, and nothing was fetched."""
     if not path.exists() and not any(folder.exists() for folder in (Path(_OUTPUTS), RECEIPTS)):
         raise UserError(
-            f"{path}: nothing was run here yet; `vouch plan` says what would run, `dvc repro` runs it, "
-            "`dvc pull` fetches results that are stored"
+            f"{path}: nothing was run here yet; run `dvc repro` (`vouch plan` says what that does), or "
+            "`dvc pull` to fetch stored results"
         )
 
 

@@ -101,11 +101,11 @@ def _measured(
         and row["output"] == outputs.get(row["dataset"])
     ]
     places = {(model, dataset) for model, dataset, _ in blind(rows) - set(away)}
-    found: dict[tuple[str, str], dict[str, Row]] = {place: {} for place in places}
+    metrics: dict[tuple[str, str], dict[str, Row]] = {place: {} for place in places}
     for row in sorted(rows, key=lambda row: (row["variation"] != ORIGINAL, row["variation"])):
         if (place := (row["model"], row["dataset"])) in places:
-            found[place].setdefault(row["metric"], row)
-    return {place: of for place, of in found.items() if of.keys() == OF_BASELINE}
+            metrics[place].setdefault(row["metric"], row)
+    return {place: of for place, of in metrics.items() if of.keys() == OF_BASELINE}
 
 
 def _known(value: float | None) -> bool:

@@ -3,6 +3,7 @@
 import pytest
 from scipy.stats import kendalltau
 
+from tests.metrics.text.labelled import prose
 from tests.metrics.text.labelled.rates import MARK, PAGE, Read, accuracies, rates, tables
 from tests.metrics.text.labelled.sample import ANSWERS, FALSE, MISS, SETS
 
@@ -40,4 +41,13 @@ def test_accuracies_and_rankings_are_those_of_the_benchmark(name: str, model: st
 
 
 def test_the_page_prints_what_is_measured(held: list[Read]) -> None:
-    assert PAGE.read_text("utf-8").partition(MARK)[2].strip() == tables(held).strip(), "run `make reader`"
+    measured = f"{tables(held)}\n{prose.table()}"
+    assert PAGE.read_text("utf-8").partition(MARK)[2].strip() == measured.strip(), "run `make reader`"
+
+
+def test_few_false_reads_and_misses_in_prose() -> None:
+    rows = list(prose.outcomes())
+    answers = [outcome for half, _, outcome in rows if half != "fifty"]
+    assert len(answers) == 301 and len(rows) == 351
+    assert answers.count(FALSE) <= 0.02 * len(answers) and answers.count(MISS) <= 0.05 * len(answers)
+    assert [outcome for half, _, outcome in rows if half == "fifty"].count(FALSE) == 0

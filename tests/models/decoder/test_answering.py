@@ -9,51 +9,11 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.models.engines import answered, apart, packs_of, refusal, shared
 from tests.models.tiny import save_blip
 from tests.refusals import refused
-from vouch.models.decoder.answering import in_batches
-from vouch.models.decoder.rows import padded_length
 from vouch.models.engine import Refusal
-
-
-@dataclass(frozen=True)
-class Item:
-    number: int
-    shape: int
-
-
-@given(st.lists(st.integers(0, 4), max_size=60), st.integers(1, 5), st.integers(1, 12))
-def test_everything_comes_once_in_batches_of_one_shape(shapes: list[int], rows: int, held: int) -> None:
-    items = [Item(number, shape) for number, shape in enumerate(shapes)]
-    taken = 0
-
-    def counted() -> object:
-        nonlocal taken
-        for item in items:
-            taken += 1
-            yield item
-
-    given_back = []
-    for batch in in_batches(counted(), lambda _: rows, held):  # type: ignore[arg-type]
-        assert 0 < len(batch) <= rows and len({item.shape for item in batch}) == 1
-        assert taken - len(given_back) <= max(held, rows)
-        given_back += batch
-    assert sorted(given_back, key=lambda item: item.number) == items
-
-
-def test_full_batches_where_there_is_room() -> None:
-    items = [Item(number, number % 2) for number in range(8)]
-    assert [len(batch) for batch in in_batches(items, lambda _: 4, 100)] == [4, 4]
-    assert [len(batch) for batch in in_batches(items, lambda item: 1 + item.shape, 100)] == [1, 1, 2, 1, 1, 2]
-
-
-def test_padding_leaves_a_spare_place() -> None:
-    assert [padded_length(tokens, 8) for tokens in (1, 7, 8, 9, 15, 16)] == [8, 8, 16, 16, 16, 24]
-
 
 OUTPUTS = ("letters", "likelihood", "text")
 TEMPLATE = Path("vouch/models/chat/templates/question_answer.jinja").read_text()
@@ -78,12 +38,13 @@ def kind(request: pytest.FixtureRequest, tiny: Path, tmp_path_factory: pytest.Te
     return Kind(lambda **config: apart(blip, TEMPLATE, **config), 1)
 
 
+@pytest.mark.parametrize("bucket", [8, "geometric"])
 @pytest.mark.parametrize("output", OUTPUTS)
-def test_bits_do_not_depend_on_the_other_packs(kind: Kind, output: str) -> None:
-    packs, engine = kind.packs(output), kind.make()
+def test_bits_do_not_depend_on_the_other_packs(kind: Kind, output: str, bucket: int | str) -> None:
+    packs, engine = kind.packs(output), kind.make(bucket=bucket)
     whole = answered(engine, output, packs)
     assert not any(isinstance(one.answer, Refusal) for one in whole.values())
-    assert answered(kind.make(workers=1), output, reversed(packs)) == whole
+    assert answered(kind.make(bucket=bucket, workers=1), output, reversed(packs)) == whole
     shuffled = random.Random(1).sample(packs, len(packs))
     for part in (shuffled, packs[::2], *([pack] for pack in packs[:2])):
         assert answered(engine, output, part).items() <= whole.items()  # with what the engine still holds

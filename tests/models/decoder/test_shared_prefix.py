@@ -121,7 +121,7 @@ def test_settings_of_the_pass_move_bits_only(tiny: Path, output: str) -> None:
         return [number for one in values for number in getattr(one, "logits", None) or one.nll]
 
     expected = numbers(shared(tiny))
-    for settings in ({"batch": 1}, {"batch": 16}, {"bucket": 32}):
+    for settings in ({"batch": 1}, {"batch": 16}, {"bucket": 32}, {"bucket": "geometric"}):
         assert numbers(shared(tiny, **settings)) == pytest.approx(expected, abs=1e-4)
 
 
@@ -189,6 +189,24 @@ def test_only_the_shape_that_does_not_fit_is_halved(tiny: Path) -> None:
 def refuse_images_of_many(_module: Any, _inputs: Any, given: dict[str, Any]) -> None:
     if given.get("pixel_values") is not None and len(given["pixel_values"]) > 2:
         raise torch.OutOfMemoryError("simulated")
+
+
+def test_prefixes_wait_until_their_pass_is_full(tiny: Path) -> None:
+    """Though each pass of questions, of one length or another, needs some of them before."""
+    engine = shared(tiny, bucket="geometric")
+    answered(engine, "letters", [[question(n, 3 + 10 * (n % 4))] for n in range(16)])
+    assert engine.notes["passes"] == {"prefix": 4, "trie": 4, "batch": 0, "plain": 0}
+    assert engine.notes["filling_rows"] == 0 and engine.notes["computed_rows"] == 32
+
+
+def test_what_waiting_rows_need_is_kept(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row of a rare length waits to the end; the prefixes of all others are dropped before its own."""
+    engine = shared(tiny, bucket="geometric")
+    rare, *others = [question(0, 18), *(question(n, 3) for n in range(1, 12))]
+    length = engine._preparer.prepare(rare).prefix
+    monkeypatch.setattr(answering, "TOKENS_HELD", 6 * length)
+    answered(engine, "letters", [[rare], *([one] for one in others)])
+    assert engine.notes["passes"]["prefix"] == 3, "12 images in fours, none again"
 
 
 def test_prefixes_share_a_pass_as_far_as_tokens_allow(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:

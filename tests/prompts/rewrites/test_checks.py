@@ -115,6 +115,8 @@ BAD = [
     ("entities", "lr_i", Q, "Determine which of the 3 cups that she holds is more dented."),
     ("entities", "lr_v", Q, "Could you tell me which of the 3 cups that Anna and Bob hold is more dented?"),
     ("entities", "lr_i", "Which of <image 1> and <image 2> is brighter?", "Determine whether <image 1> is brighter."),
+    ("entities", "lr_i", "Ethane is ().", "Ethane is (face-facing)."),
+    ("entities", "lr_i", "The sun is a ____.", "Complete: the sun is a star."),
     ("shorter", "lr_c", Q, "Which one of the 3 cups that Anna holds is more dented?"),
     ("longer", "lr_v", Q, "Of Anna’s 3 cups, which is more dented?"),
     ("negated", "ls_n", Q, "Which of the 3 cups that Anna holds is less dented?"),
@@ -157,6 +159,7 @@ BAD = [
     ("turns", "ls_n", "Select the fish below.", "Do not select the fish below."),
     ("opposes", "ls_a", "What sport are they athletes of?", "Which sport are they athletes of?"),
     ("opposes", "ls_a", "Identify the question that the experiment answers.", "Which experiment answers the question?"),
+    ("opposes", "ls_a", "Identify the question that this can answer.", "Which question is answered by this?"),
     ("opposes", "ls_a", "Select the fish below.", "Which fish is more dented?"),
     ("opposes", "ls_a", "Which dog runs faster?", "Which dog runs?"),
     ("opposes", "ls_a", "Which dog runs faster?", "Which cat runs later?"),
@@ -209,6 +212,7 @@ def test_other_good_ones_pass(kind: str, original: str, rewrite: str) -> None:
     [
         ("closer", "close"), ("bigger", "big"), ("facing", "face"), ("colours", "color"), ("carried", "carry"),
         ("made", "made"), ("glass", "glass"), ("dress", "dresses"), ("best", "good"), ("Anna's", "Anna"), ("eaten", "eat"),
+        ("answered", "answer"), ("numbers", "number"), ("players", "player"), ("likely", "like"),
     ],
 )  # fmt: skip
 def test_forms_of_a_word_share_their_stem(one: str, other: str) -> None:

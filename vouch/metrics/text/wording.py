@@ -97,10 +97,16 @@ _MATH = re.compile(
 )
 
 
+_WESTERN = (("’", "'"), ("،", ","), ("؛", ";"), ("؟", "?"), ("।", "."))
+
+
 def undressed(text: str) -> str:
-    """The text in plain Unicode, with straight apostrophes and LaTeX as plain text: `\\frac{1}{2}` is 1/2."""
+    """Plain Unicode, straight apostrophes, western stops, and LaTeX as plain text: `\\frac{1}{2}` is 1/2."""
     if not text.isascii():
-        text = wide(text).replace("’", "'")
+        text = wide(text)
+        for sign, western in _WESTERN:
+            if sign in text:
+                text = text.replace(sign, western)
     slashed = _SLASH in text
     if slashed or any(sign in text for sign in _ELSE):
         for sign, pattern, replacement in _DRESS:
@@ -169,7 +175,7 @@ def _fraction(found: re.Match[str]) -> str:
     return f"{' ' if mixed else ''}{f'({over})' if _SUMMED.search(over) else over}/{_whole(under)}"
 
 
-_STOPS = " \t\r\n.,;:!?。、־׳״"
+_STOPS = " \t\r\n.,;:!?。、־׳״،؛؟।"
 _OPEN, _CLOSE = "([{<“‘«【「", ")]}>”’»】」"
 _PARTNER = dict(zip(_OPEN, _CLOSE, strict=True))
 _QUOTED = "\"'`*_"
@@ -279,8 +285,8 @@ def canonical(text: str) -> str:
 
 
 LONGEST = 500
-"""The most characters of an answer that the outcomes keep."""
-EDGES = " \t\r\n.,;:!?\"'`*_()[]{}<>“”‘’«»。、，；：！？（）【】「」־׳״"
+"""Characters of an answer that the outcomes keep."""
+EDGES = " \t\r\n.,;:!?\"'`*_()[]{}<>“”‘’«»。、，；：！？（）【】「」־׳״،؛؟।"
 _ARTICLE = re.compile(r"(?:a|an|the) (?=\S)")
 
 

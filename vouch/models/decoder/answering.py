@@ -9,7 +9,7 @@ half the rows, which changes the last bits. Every answer records the number of r
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from queue import SimpleQueue
 from typing import Any, ClassVar, Generic, TypeVar
@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import torch
 
 from vouch.images.opening import prefetch, weight
+from vouch.models.batching import TOKENS_HELD, Waiting, rows_of_pass
 from vouch.models.config import ExtractConfig
 from vouch.models.decoder.decoding import (
     Continuation,
@@ -34,32 +35,7 @@ from vouch.models.loading import ADVICE, foreign
 from vouch.pipeline.errors import UserError, out_of_memory
 from vouch.tables.asked import LETTERS, TEXT
 
-HELD_BATCHES = 4  # jobs that wait for others of their shape, in batches
-PASS_TOKENS = 2048  # most tokens of a pass, about: more rows gain nothing, and filling rows cost
-
-
 J = TypeVar("J", bound=PassRow | EncoderRow)
-
-
-def in_batches(items: Iterable[J], rows: Callable[[J], int], held: int) -> Iterator[list[J]]:
-    """Lists of up to rows(item) items of equal shape, as soon as they are full; rows follow from the shape.
-
-    Never holds more than `held` items: at that limit the fullest list is passed on as it is (the oldest among
-    equals). The last lists come when the items are used up.
-    """
-    waiting: dict[Hashable, list[J]] = {}
-    count = 0
-    for item in items:
-        batch = waiting.setdefault(item.shape, [])
-        batch.append(item)
-        count += 1
-        ready = item.shape if len(batch) >= rows(item) else None
-        if ready is None and count >= held:
-            ready = max(waiting, key=lambda shape: len(waiting[shape]))
-        if ready is not None:
-            count -= len(waiting[ready])
-            yield waiting.pop(ready)
-    yield from waiting.values()
 
 
 class RowLimits:
@@ -93,12 +69,14 @@ class RowEngine(ABC, Generic[J]):
         # with copies would cost more than it saves: passes then have one row.
         self._rows = config.batch if preparer.one_shape() else 1
         self._limits = RowLimits()
+        self._waiting = Waiting[J](self._rows_of)
         self._current: tuple[Hashable, int] = (None, 0)  # shape and rows of the pass under way
         self._without: set[str] = set()  # questions refused because memory ran out
         self.notes: dict[str, Any] = {
             "mode": mode,
             "rows": self._rows,
             "passes": dict.fromkeys(self.PASSES, 0),
+            "computed_rows": 0,
             "filling_rows": 0,
             "halved": 0,
         }
@@ -110,6 +88,10 @@ class RowEngine(ABC, Generic[J]):
     @abstractmethod
     def _computed(self, rows: Sequence[J], real: int) -> list[Answered]:
         """Answers of a full pass whose first `real` rows are wanted; the caller adds the number of rows."""
+
+    def _ready(self, rows: Iterator[J]) -> Iterator[J]:
+        """The rows, once all that they share with others was computed."""
+        return rows
 
     def _forget(self) -> None:
         """Frees what the engine keeps between passes."""
@@ -127,13 +109,14 @@ class RowEngine(ABC, Generic[J]):
             finally:
                 spare.put(preparer)
 
-        def waiting() -> Iterator[J]:
+        def rows() -> Iterator[J]:
             workers = self._config.workers
             for output, prepared, refusals in prefetch(prepare, packs, workers, 2 * workers, weigh=_weigh):
                 refused.extend(refusals)
                 yield from self._jobs(output, prepared)
 
-        for batch in in_batches(waiting(), self._rows_of, HELD_BATCHES * self._rows):
+        self._waiting = Waiting(self._rows_of)
+        for batch in self._waiting.batches(self._ready(rows())):
             yield from refused
             refused.clear()
             yield from self._answers(batch)
@@ -148,7 +131,7 @@ class RowEngine(ABC, Generic[J]):
         return spare
 
     def _rows_of(self, job: J) -> int:
-        return self._limits.of(job.shape, min(self._rows, max(1, PASS_TOKENS // job.length)))
+        return self._limits.of(job.shape, rows_of_pass(job.length, self._rows, self._config.bucket))
 
     def _answers(self, batch: Sequence[J]) -> Iterator[Answered]:
         """Answers of a batch; out of memory, it is tried again with nothing kept, then with half the rows."""
@@ -178,11 +161,15 @@ class RowEngine(ABC, Generic[J]):
                     raise
                 self._forget()
             else:
-                self.notes["filling_rows"] += len(rows) - len(part)
+                self._count(len(part), len(rows))
                 return [replace(answered, rows=count) for answered in answers]
         if self.device.startswith("cuda"):
             torch.cuda.empty_cache()  # small tensors leave holes into which no large one fits
         return None
+
+    def _count(self, wanted: int, rows: int) -> None:
+        self.notes["computed_rows"] += rows
+        self.notes["filling_rows"] += rows - wanted
 
     def _refused(self, job: J) -> Iterator[Answered]:
         for one in job.asked:
@@ -224,8 +211,32 @@ def _prepared(preparer: Preparer, questions: Iterable[Question]) -> tuple[list[P
     return prepared, refused
 
 
-PREFIX_TOKENS = 512  # most tokens of a pass over prefixes, about: few are missing at once
-TOKENS_HELD = 8 * PASS_TOKENS  # of prefixes that are kept for later passes
+PREFIX_TOKENS = 512  # most tokens of a pass over prefixes, about
+
+
+@dataclass(frozen=True)
+class _Prefix:
+    """A prefix and the rows that follow it. known: whether it was read."""
+
+    prepared: Prepared
+    rows: list[PassRow]
+    known: bool = False
+    own: int = 0
+
+    @property
+    def shape(self) -> Hashable:
+        """What prefixes of one pass have in common."""
+        return self.known, _prefix_shape(self.prepared)
+
+    @property
+    def key(self) -> str:
+        """Of what is read."""
+        return self.prepared.prefix_digest
+
+    @property
+    def shared(self) -> int:
+        """Bytes of its images while it waits."""
+        return self.prepared.shown_bytes
 
 
 class SharedPrefix(RowEngine[PassRow]):
@@ -244,11 +255,13 @@ class SharedPrefix(RowEngine[PassRow]):
         super().__init__(preparer, config, forward.device, mode, end_tokens)
         self._forward, self._mode = forward, mode
         self._states: OrderedDict[str, CachedRow] = OrderedDict()
+        self._ahead: set[str] = set()  # of these, those whose rows do not even wait yet
         self._options: dict[str, dict[int, list[float]]] = {}  # NLLs of options read so far
 
     def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
         """See Engine.answer."""
         self._options.clear()
+        self._ahead.clear()
         yield from super().answer(packs)
 
     def _jobs(self, output: str, prepared: Sequence[Prepared]) -> Iterator[PassRow]:
@@ -270,28 +283,80 @@ class SharedPrefix(RowEngine[PassRow]):
             answered += (self._letters if job.output == LETTERS else self._likelihood)(job, logits)
         return answered
 
+    def _ready(self, rows: Iterator[PassRow]) -> Iterator[PassRow]:
+        """Rows after their prefixes, which are read as soon as a pass over prefixes is full.
+
+        Unless the bits of a prefix depend on where in its pass it is: then the passes of the rows read them.
+        """
+        if self._config.bucket != "geometric":
+            yield from rows
+            return
+        lacking: dict[str, _Prefix] = {}
+
+        def prefixes() -> Iterator[_Prefix]:
+            for row in rows:
+                digest = row.prepared.prefix_digest
+                if row.mode == "plain" or digest in self._states:
+                    yield _Prefix(row.prepared, [row], known=True)
+                elif digest in lacking:
+                    lacking[digest].rows.append(row)
+                else:
+                    lacking[digest] = _Prefix(row.prepared, [row])
+                    yield lacking[digest]
+
+        waiting = Waiting[_Prefix](lambda one: 1 if one.known else self._prefix_rows(one.prepared))
+        for batch in waiting.batches(prefixes()):
+            if not batch[0].known:
+                self._read_ahead([one.prepared for one in batch])
+                self._ahead.update(lacking.pop(one.key).key for one in batch)
+            for one in batch:
+                yield from one.rows
+                self._ahead.discard(one.key)
+
+    def _read_ahead(self, missing: Sequence[Prepared]) -> None:
+        """Reads prefixes of one shape. If memory runs out, the passes of their rows read them."""
+        with foreign(self._preparer.folder, f"fails at {missing[0].question.id}", ADVICE):
+            try:
+                with torch.inference_mode():
+                    self._read_prefixes(missing)
+            except (RuntimeError, MemoryError) as error:
+                if not out_of_memory(error):
+                    raise
+
     def _states_of(self, prepared: Sequence[Prepared]) -> list[CachedRow]:
         """The state after each row's prefix; cached ones are not computed again."""
-        digests = [one.prefix_digest for one in prepared]
         missing = {one.prefix_digest: one for one in prepared if one.prefix_digest not in self._states}
-        self._read_prefixes(list(missing.values()), prepared[0])
+        if missing:
+            self._read_prefixes(list(missing.values()))
+        digests = [one.prefix_digest for one in prepared]
         for digest in digests:
             self._states.move_to_end(digest)
         states = [self._states[digest] for digest in digests]
-        tokens = sum(state.length for state in self._states.values())
-        while tokens > TOKENS_HELD and len(self._states) > len(set(digests)):
-            tokens -= self._states.popitem(last=False)[1].length
+        self._drop_states(digests)
         return states
 
-    def _read_prefixes(self, missing: Sequence[Prepared], like: Prepared) -> None:
-        """Computes and keeps the states after missing prefixes, all of the same shape as `like`."""
-        shape = "prefix", like.prefix, like.shown_shape
-        size = self._limits.of(shape, max(1, min(self._rows, PREFIX_TOKENS // like.prefix)))
-        asking, self._current = self._current, (shape, size)
+    def _drop_states(self, used: Collection[str]) -> None:
+        """Drops the oldest states that neither `used` nor waiting rows need, if there are too many."""
+        tokens = sum(state.length for state in self._states.values())
+        for digest in list(self._states):
+            if tokens <= TOKENS_HELD:
+                return
+            if digest not in used and digest not in self._waiting and digest not in self._ahead:
+                tokens -= self._states.pop(digest).length
+
+    def _prefix_rows(self, one: Prepared) -> int:
+        size = rows_of_pass(one.prefix, self._rows, self._config.bucket, PREFIX_TOKENS)
+        return self._limits.of(_prefix_shape(one), size)
+
+    def _read_prefixes(self, missing: Sequence[Prepared]) -> None:
+        """Reads prefixes of one shape."""
+        size = self._prefix_rows(missing[0])
+        asking, self._current = self._current, (_prefix_shape(missing[0]), size)
         for start in range(0, len(missing), size):
             part = missing[start : start + size]
             read = self._forward.prefixes([*part, *[part[-1]] * (size - len(part))])
             self.notes["passes"]["prefix"] += 1
+            self._count(len(part), size)
             self._states.update(zip((one.prefix_digest for one in part), read, strict=False))
         self._current = asking
 
@@ -323,3 +388,7 @@ class SharedPrefix(RowEngine[PassRow]):
                 del self._options[one.question.id]
                 answer = likelihood_answer([known[number] for number in range(len(known))])
                 yield Answered(one.question.id, answer, None, one.flags, job.mode)
+
+
+def _prefix_shape(one: Prepared) -> Hashable:
+    return "prefix", one.prefix, one.shown_shape

@@ -10,12 +10,13 @@ from typing import Any
 import torch
 from transformers import EncoderDecoderCache
 
+from vouch.models.batching import padded_length
 from vouch.models.config import ExtractConfig
 from vouch.models.decoder.answering import RowEngine
 from vouch.models.decoder.decoding import ends, letter_answers, likelihood_answer, token_nlls
 from vouch.models.decoder.passes import fresh, images_of
 from vouch.models.decoder.preparing import LoadedModel, Prepared, Preparer
-from vouch.models.decoder.rows import EncoderRow, padded_length
+from vouch.models.decoder.rows import EncoderRow
 from vouch.models.engine import Answered
 from vouch.tables.asked import LIKELIHOOD, TEXT
 

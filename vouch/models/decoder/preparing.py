@@ -91,6 +91,11 @@ class Prepared:
         return tuple((name, tuple(value.shape)) for name, value in sorted(self.shown.items()))
 
     @cached_property
+    def shown_bytes(self) -> int:
+        """Bytes of the images' tensors."""
+        return sum(value.nbytes for value in self.shown.values())
+
+    @cached_property
     def prefix_digest(self) -> str:
         """Digest of everything that a model has read by the end of the prefix."""
         digest = hashlib.sha256(repr(self.ids[: self.prefix]).encode())

@@ -14,6 +14,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from vouch.models.batching import (
+    MAX_NODES,
+    MAX_WANTED,
+    TOKEN_WEIGHT,
+    Bucket,
+    padded_length,
+    padded_positions,
+)
 from vouch.models.decoder.preparing import Prepared
 from vouch.tables.asked import LIKELIHOOD, TEXT
 
@@ -64,9 +72,6 @@ def build(sequences: Sequence[Sequence[int]]) -> Trie:
 Mode = Literal["trie", "batch", "plain"]
 MODES: tuple[Mode, ...] = ("trie", "batch", "plain")  # fastest first
 
-MAX_NODES = 1024  # of a trie: its mask grows with the square
-MAX_WANTED = 512  # rows of the vocabulary's width
-
 
 @dataclass(frozen=True)
 class Target:
@@ -88,7 +93,7 @@ class PassRow:
 
     mode: trie (several questions after a prefix), batch (one sequence after a prefix), plain (one whole
     prompt). sequence: tokens of batch and plain. length: tokens it is padded to. wanted: positions whose
-    logits are read, padded to a power of two so that the shape depends only on the pack.
+    logits are read; their number is padded too, so that the shape depends only on the pack.
     """
 
     mode: Mode
@@ -108,6 +113,22 @@ class PassRow:
         return (self.mode, prefix, self.length, len(self.wanted), text, self.prepared.shown_shape)
 
     @property
+    def key(self) -> Hashable:
+        """Of the images that it shows."""
+        return self.prepared.prefix_digest
+
+    @property
+    def shared(self) -> int:
+        """Bytes of its images while it waits, or a weight for what is cached after them."""
+        cached = 0 if self.mode == "plain" else self.prepared.prefix
+        return max(self.prepared.shown_bytes, cached * TOKEN_WEIGHT)
+
+    @property
+    def own(self) -> int:
+        """Bytes of the rest."""
+        return 0 if self.trie is None else self.trie.attends.nbytes
+
+    @property
     def asked(self) -> list[Prepared]:
         """The questions that it serves."""
         return [target.prepared for target in self.targets]
@@ -118,17 +139,8 @@ class PassRow:
         return {position: index for index, position in enumerate(self.wanted)}
 
 
-def padded_length(tokens: int, bucket: int) -> int:
-    """The length a row is padded to: a multiple of `bucket`, at least one token more than it needs.
-
-    So every row is padded. A batch without any padding would get no attention mask, and a GPU has other
-    kernels for that: a prompt's last bits would depend on the other rows of its batch.
-    """
-    return (tokens // bucket + 1) * bucket
-
-
 def jobs(
-    output: str, prepared: Sequence[Prepared], mode: Mode, bucket: int, may_pad: Callable[[int], bool]
+    output: str, prepared: Sequence[Prepared], mode: Mode, bucket: Bucket, may_pad: Callable[[int], bool]
 ) -> Iterator[PassRow]:
     """The jobs of a pack. Prompts without images are always read whole (`plain`), text is never a trie.
 
@@ -147,7 +159,10 @@ def jobs(
             if output == TEXT and not may_pad(start + length + one.question.max_tokens):
                 length = len(sequence)
             target = Target(one, (positions,), number)
-            yield PassRow(chained, output, one, (target,), length, _padded(positions), sequence=sequence)
+            wanted = _padded(
+                positions, padded_positions(len(positions), length, bucket, output == LIKELIHOOD)
+            )
+            yield PassRow(chained, output, one, (target,), length, wanted, sequence=sequence)
     for group in groups.values():
         yield from _tries(output, group, bucket)
 
@@ -162,7 +177,7 @@ def _branches(output: str, prepared: Prepared, start: int) -> list[tuple[tuple[i
     return [((*prompt, *option[:-1]), tuple(range(last, last + len(option)))) for option in options]
 
 
-def _tries(output: str, group: Sequence[Prepared], bucket: int) -> Iterator[PassRow]:
+def _tries(output: str, group: Sequence[Prepared], bucket: Bucket) -> Iterator[PassRow]:
     """Tries of the questions in their order, each with as many questions as its size allows."""
     chosen: list[Prepared] = []
     job: PassRow | None = None
@@ -182,7 +197,7 @@ def _fits(job: PassRow) -> bool:
     return job.trie is not None and len(job.trie) <= MAX_NODES and wanted <= MAX_WANTED
 
 
-def _trie(output: str, group: Sequence[Prepared], bucket: int) -> PassRow:
+def _trie(output: str, group: Sequence[Prepared], bucket: Bucket) -> PassRow:
     branches = [_branches(output, one, one.prefix) for one in group]
     trie = build([sequence for of_one in branches for sequence, _ in of_one])
     paths = iter(trie.paths)
@@ -197,11 +212,12 @@ def _trie(output: str, group: Sequence[Prepared], bucket: int) -> PassRow:
         for one, of_one in zip(group, branches, strict=True)
     )
     nodes = sorted({node for target in targets for path in target.wanted for node in path})
-    return PassRow("trie", output, group[0], targets, padded_length(len(trie), bucket), _padded(nodes), trie)
+    length = padded_length(len(trie), bucket)
+    count = padded_positions(len(nodes), length, bucket, output == LIKELIHOOD, tree=True)
+    return PassRow("trie", output, group[0], targets, length, _padded(nodes, count), trie)
 
 
-def _padded(wanted: Sequence[int]) -> tuple[int, ...]:
-    count = 1 << (len(wanted) - 1).bit_length()
+def _padded(wanted: Sequence[int], count: int) -> tuple[int, ...]:
     return (*wanted, *[wanted[-1]] * (count - len(wanted)))
 
 
@@ -226,6 +242,18 @@ class EncoderRow:
         images = tuple((name, tuple(value.shape)) for name, value in sorted(self.images.items()))
         options = len(self.prepared.options), self.option_length
         return self.output, tuple(sorted(self.lengths.items())), len(self.prepared.prefill), images, options
+
+    @property
+    def key(self) -> Hashable:
+        """Of the images that it shows."""
+        return self.prepared.prefix_digest
+
+    @property
+    def shared(self) -> int:
+        """Bytes of its images while it waits."""
+        return self.prepared.shown_bytes
+
+    own = 0
 
     @property
     def length(self) -> int:

@@ -20,6 +20,7 @@ import torch
 from PIL import Image
 from psutil import virtual_memory
 
+from vouch.models.batching import Bucket
 from vouch.models.decoder.decoding import continued
 from vouch.models.decoder.passes import CachedRow, Forward, Unsupported
 from vouch.models.decoder.preparing import Prepared, Preparer
@@ -100,7 +101,7 @@ ANSWER = 3  # tokens
 _FAILURES = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, NotImplementedError)
 
 
-def choose_mode(forward: Forward, asked: Sequence[Prepared], bucket: int) -> tuple[Mode, dict[str, Any]]:
+def choose_mode(forward: Forward, asked: Sequence[Prepared], bucket: Bucket) -> tuple[Mode, dict[str, Any]]:
     """The fastest sound mode, and a report for the run record.
 
     Raises UserError if an input is missing without which the model misreads images, or if not even whole
@@ -181,7 +182,7 @@ def _fits(tensors: Sequence[torch.Tensor]) -> bool:
 class _Check:
     """Compares everything with whole prompts and their answers, read one at a time."""
 
-    def __init__(self, forward: Forward, asked: Sequence[Prepared], bucket: int) -> None:
+    def __init__(self, forward: Forward, asked: Sequence[Prepared], bucket: Bucket) -> None:
         self._forward, self._asked, self._bucket = forward, asked, bucket
         self._positions: dict[str, torch.Tensor] = {}
         self._own: dict[str, torch.Tensor] = {}

@@ -15,11 +15,11 @@ from posixpath import join, normpath
 from typing import Any
 from xml.etree import ElementTree
 
-from vouch.models.released.objects import MAX_LINE, objects
+from vouch.models.released.objects import MAX_LINE, MAX_UNPACKED, objects
 from vouch.pipeline.errors import UserError
 
 Row = Mapping[str, Any]
-MAX_UNPACKED = 2**30
+
 MAX_COLUMNS = 1024
 _BOOK, _RELATIONS, _TEXTS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/sharedStrings.xml"
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"

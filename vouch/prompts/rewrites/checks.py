@@ -40,6 +40,7 @@ _BESIDE = re.compile(
 )
 # Thai, Lao, Burmese, Khmer, Japanese and Chinese put no space between words.
 _SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+_BLANK = re.compile(r"\(\s*\)|_{2,}")  # of a cloze
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _BEFORE_A_SENTENCE = '.?!:"“‘(¿¡'
@@ -232,8 +233,8 @@ def _hidden(char: str) -> bool:
 
 
 def _entities(kind: str, original: str, rewrite: str) -> str:
-    """Numbers in digits, names and image marks stay, and no others are added."""
-    for what, find in (("mark", IMAGE_MARK.findall), ("number", _NUMBER.findall)):
+    """Numbers in digits, names, image marks and blanks stay, and no others are added."""
+    for what, find in (("mark", IMAGE_MARK.findall), ("number", _NUMBER.findall), ("blank", _BLANK.findall)):
         differing = set(find(original)) ^ set(find(rewrite))
         if differing:
             return f"changes a {what} ({min(differing)})"

@@ -18,7 +18,7 @@ elsewhere. Other languages in Latin letters were not measured.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -76,7 +76,7 @@ YES_NO = re.compile(
 )
 """How a question begins, behind its lead, that asks for yes or no, or to choose between what it names."""
 FUNCTION_WORDS = frozenset(_LISTS["words"])
-_ENDINGS = ("ing", "ies", "ied", "est", "ed", "en", "er", "ly", "es", "s", "e")
+_ENDINGS = (("ing", "ies", "ied", "ed", "ly", "es", "s"), ("est", "en", "er", "e"))  # outer, inner
 _LEAST_STEM = 3
 _SPARE = 4  # one content word of this many may go from a shorter question
 _OWNER = re.compile("['’]s?$")
@@ -87,14 +87,20 @@ def stem(word: str) -> str:
     """What the forms of an English word share: `closer`, `closest` and `close` are `clos`."""
     word = _OWNER.sub("", word)
     word = _LISTS["irregular"].get(word, word).replace("our", "or")
-    for ending in _ENDINGS:
-        base = word.removesuffix(ending)
-        if base != word and len(base) >= _LEAST_STEM and not (ending == "s" and base.endswith("s")):
-            word = base + "i" * ending.startswith("ie")
-            break
+    for endings in _ENDINGS:
+        word = _without(word, endings)
     if len(word) > _LEAST_STEM and word[-1] == word[-2]:
         word = word[:-1]
     return re.sub("y$", "i", word)
+
+
+def _without(word: str, endings: Sequence[str]) -> str:
+    """The word without the first of these endings that it has."""
+    for ending in endings:
+        base = word.removesuffix(ending)
+        if base != word and len(base) >= _LEAST_STEM and not (ending == "s" and base.endswith("s")):
+            return base + "i" * ending.startswith("ie")
+    return word
 
 
 _FUNCTION_STEMS = frozenset(map(stem, FUNCTION_WORDS))
@@ -196,7 +202,7 @@ def not_opposed(original: str, rewrite: str) -> str:
     negative prefix. An unknown word may replace one word of the question if no example holds it.
     """
     change = difference(original, rewrite)
-    removed, added = _stems(change.lost), _stems(change.new)
+    removed, added = _stems(change.lost) - _stems(instruction("lr_i").synonyms), _stems(change.new)
     if not added and not removed:
         same = words(original) == words(rewrite)  # which another check reports
         return "" if same or _swapped(original, rewrite) else "replaces no word by its opposite"

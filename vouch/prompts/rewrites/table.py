@@ -46,7 +46,7 @@ class RewriteTask:
 
     @property
     def turns(self) -> tuple[tuple[str, str], ...]:
-        """None: the examples are part of `prompt`."""
+        """Empty: the examples are part of `prompt`."""
         return ()
 
     @property

@@ -220,7 +220,7 @@ def _grid(evidence: Evidence) -> Grid:
     by_text = baselines(evidence)
     columns = (
         Column("Dataset"),
-        Column("Best, with ties", "the most accurate model, and those that are not significantly worse"),
+        Column("Best, with ties", "the most accurate model, and ties, of those that pass the image tests"),
         *(each.column for each in MEASURES[:1]),
         Column("Guess %", "accuracy of a guess among the options", True),
         *([BLIND] if by_text else []),

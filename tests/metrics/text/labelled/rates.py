@@ -3,35 +3,23 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import cache
-from math import sqrt
 from pathlib import Path
 
 from scipy.stats import kendalltau
 
-from tests.metrics.text.labelled.sample import FALSE, MISS, SETS, Labelled, labelled, of_set
+from tests.metrics.text.labelled import prose
+from tests.metrics.text.labelled.sample import FALSE, MISS, SETS, Labelled, labelled, of_set, wilson
 from vouch.metrics.text.parsers import DEFAULT_PARSERS, read
 from vouch.metrics.text.reader.options import OPTION
 
 PAGE = Path("docs/answers.md")
 MARK = "<!-- Below: `make reader` -->"
-Z = 1.96
 LANGUAGES = {"WorldMedQA in English": "_english", "Hebrew": "israel_local", "Japanese": "japan_local"} | {
     "Portuguese": "brazil_local",
     "Spanish": "spain_local",
 }
 Read = tuple[Labelled, str, str]
 """A labelled answer, its outcome and the rule that read it."""
-
-
-def wilson(weights: Iterable[tuple[float, bool]]) -> tuple[float, float, float]:
-    """Weighted share of the true ones with Wilson's 95 % interval for the effective number (Kish 1965)."""
-    pairs = list(weights)
-    total = sum(weight for weight, _ in pairs)
-    n = total**2 / sum(weight**2 for weight, _ in pairs)
-    share = sum(weight for weight, true in pairs if true) / total
-    middle = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
-    half = Z / (1 + Z**2 / n) * sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
-    return share, max(0.0, middle - half), middle + half
 
 
 def shown(rows: list[Read], outcomes: Iterable[str], weighted: bool = True) -> str:
@@ -97,8 +85,8 @@ def accuracies(name: str) -> tuple[dict[str, float], dict[str, float]]:
 
 
 def main() -> None:
-    prose, _, _ = PAGE.read_text("utf-8").partition(MARK)
-    PAGE.write_text(f"{prose}{MARK}\n\n{tables(rates())}", "utf-8")
+    written, _, _ = PAGE.read_text("utf-8").partition(MARK)
+    PAGE.write_text(f"{written}{MARK}\n\n{tables(rates())}\n{prose.table()}", "utf-8")
 
 
 if __name__ == "__main__":

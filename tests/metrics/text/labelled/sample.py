@@ -3,8 +3,9 @@
 import csv
 import json
 import string
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ ANSWERS, PRO = REFERENCE / "answers", REFERENCE / "outputs/mmmu_pro"
 LABELS = Path(__file__).with_name("labels.csv")
 SETS = ("blink", "worldmedqa", "mathvista")
 BASELINES = ("random_guess", "frequent_guess")  # of MathVista: no models
+_Z = 1.96
 RIGHT, FALSE, MISS, OTHER = "right", "false read", "miss", "other"
 
 
@@ -99,3 +101,14 @@ def _texts(name: str) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
                 continue
             known = {"text": row["response"], "choices": choices([""] * (row.get("n_options") or 10))}
             yield (name, path.stem, row["id"], "choice"), known
+
+
+def wilson(weights: Iterable[tuple[float, bool]]) -> tuple[float, float, float]:
+    """Weighted share of the true ones with Wilson's 95 % interval for the effective number (Kish 1965)."""
+    pairs = list(weights)
+    total = sum(weight for weight, _ in pairs)
+    n = total**2 / sum(weight**2 for weight, _ in pairs)
+    share = sum(weight for weight, true in pairs if true) / total
+    middle = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+    half = _Z / (1 + _Z**2 / n) * sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
+    return share, max(0.0, middle - half), middle + half

@@ -27,6 +27,8 @@ def before(said: str, low: str, at: int, asked: bool = False) -> tuple[str, bool
         last = said[at - 1]
         if last == ":" or last == BOX or (last in "-–—" and said[at - 2 : at - 1] == " "):
             return LINK, noun
+        if last in "】]" and cues.HEADED.search(low, max(0, at - 24), at):
+            return LINK, True
         if last in ".,;!?。、)]}-–—":
             return _script(said, at)[0] or STOP, noun
         kind, begin = _script(said, at) if last >= cues.SCRIPT else _word(low, at)
@@ -83,9 +85,10 @@ _BULLET = re.compile(
 )
 _ASIDES = " \t\n-•·>#\"'([{「*"
 _FAR = re.compile(rf"(?<!\w){cues.piece('far')}\s[^,.;:\n]{{0,36}}$")
-_DOUBTS = re.compile(rf"{cues.word('doubts')}[^,.;:\n，；：]{{0,40}}$")
+_DOUBTS = re.compile(rf"{cues.word('doubts')},?[^,.;:\n，；：]{{0,40}}$")
+_SOUGHT = re.compile(cues.word("sought") + r"[^,.;\n]*$")
 _PRONOUN = re.compile(rf"\W{{0,4}}(?:{cues.piece('mine')} )?{cues.piece('pronoun')}(?:'s| )")
-_SHORTEST, _FARTHEST = 5, 400
+_SHORTEST, _FARTHEST, _NEAR = 5, 400, 48
 _HEADING = re.compile(r"(?m)^[^\n]{1,80}:[ \t*]{0,4}$")
 _SUITS = re.compile(cues.piece("suits"))
 _OFFERED = re.compile(
@@ -120,6 +123,7 @@ class AnswerText:
 
     def __init__(self, said: str, low: str, question: str = "") -> None:
         self.said, self.low, self.boxes = said, low, BOX in said
+        self.question = question
         self.asks_wrong, self.asks_denial = cues.asks_for(question)
         self.starts = [0] + [match.end() for match in SENTENCE_END.finditer(said)]
 
@@ -159,7 +163,7 @@ class Context:
         self.end = min(end, group.end + _FARTHEST)
         far = max(0, group.start - 200)
         self.line = text.said.rfind("\n", far, group.start) + 1 or far
-        near = group.start - self.line <= 48
+        near = group.start - self.line <= _NEAR
         self.head = near and _BULLET.fullmatch(text.said, self.line, group.start) is not None
         self.left, self._noun = before(text.said, text.low, group.start, text.asks_denial)
 
@@ -169,6 +173,16 @@ class Context:
         return self._noun or cues.names_answer(
             self.text.low[max(self.begin, self.group.start - 300) : self.group.start]
         )
+
+    def sign(self, after: int) -> str:
+        """TICK or CROSS if it begins its line, which has one such sign before the next piece (at `after`)."""
+        text, start = self.text, self.group.start
+        bare = cues.SIGN.sub("", text.low[self.line : start]).replace("|", " ").lstrip()
+        if start - self.line > _NEAR or not _BULLET.fullmatch(bare):
+            return ""
+        end = text.low.find("\n", self.group.end)
+        signs = cues.signs(text.low[self.line : min(after, end) if end >= 0 else after])
+        return next(iter(signs)) if len(signs) == 1 else ""
 
     @property
     def boxed(self) -> bool:
@@ -203,7 +217,7 @@ class Context:
             self.closed == len(self.text.said) or "\n" in self.text.said[self.group.end : self.closed]
         )
 
-    @cached_property
+    @property
     def ends(self) -> bool:
         """Whether it is in brackets or ends its sentence."""
         after = self.text.said[self.group.end : self.group.end + 1]
@@ -215,17 +229,21 @@ class Context:
         return rule.search(self.text.low, max(self.begin, start - reach), start) is not None
 
     def _behind(self, rule: re.Pattern[str]) -> re.Match[str] | None:
-        return rule.match(self.text.said, self.group.end)
+        return rule.match(self.text.low, self.group.end)
 
     @cached_property
     def affirmed(self) -> bool:
         """Whether it is said to be the answer."""
         return self._behind(cues.AFFIRMED) is not None
 
+    @cached_property
+    def _denial(self) -> re.Match[str] | None:
+        return self._behind(cues.DENIED)
+
     @property
     def untrue(self) -> bool:
         """Whether the words after it deny it."""
-        return self.left != NOT and self._behind(cues.DENIED) is not None
+        return self.left != NOT and self._denial is not None
 
     @property
     def true(self) -> bool:
@@ -261,11 +279,11 @@ class Context:
         near = self.text.low[max(self.begin, self.group.start - 56) : self.group.start]
         if self.left in (WORD, WEAK) and _FAR.search(near):
             return True
-        return self._behind(cues.DENIED) is not None and not self.affirmed
+        return self._denial is not None and not self.affirmed
 
     def denies(self, other: "Context") -> bool:
         """Whether the denial after a comma belongs to the next option instead: `C, is not B`."""
-        denial = self._behind(cues.DENIED)
+        denial = self._denial
         if denial is None or "," not in denial.group():
             return False
         return _fillers(self.text.low[denial.end() : other.group.start])
@@ -293,11 +311,9 @@ class Context:
     @property
     def conditional(self) -> bool:
         """Whether it is only part of a condition, other than "if I had to choose"."""
-        said, start = self.text.said, self.group.start
-        condition = cues.CONDITION.match(said, self.begin) or cues.MID_CONDITION.search(
-            said, self.begin, start
-        )
-        return condition is not None and cues.MUST.search(said, self.begin, start) is None
+        low, start = self.text.low, self.group.start
+        condition = cues.CONDITION.match(low, self.begin) or cues.MID_CONDITION.search(low, self.begin, start)
+        return condition is not None and cues.MUST.search(low, self.begin, start) is None
 
     @property
     def concludes(self) -> bool:
@@ -305,9 +321,19 @@ class Context:
         return self._before(cues.CONCLUDES)
 
     @property
+    def infers(self) -> bool:
+        """Whether it does so by a word such as `therefore`."""
+        return self._before(cues.THEREFORE)
+
+    @property
     def told(self) -> bool:
         """Whether its sentence says what `it` or `this` is."""
         return _PRONOUN.match(self.text.low, self.begin) is not None
+
+    @property
+    def sought(self) -> bool:
+        """Whether its clause says what is to be found: `To identify the red circle, ...`."""
+        return self._before(_SOUGHT, 64)
 
     @property
     def explains(self) -> bool:

@@ -2,136 +2,30 @@
 
 `decide` is the entry: it classifies every mention of an option (a statement, a line of its own, the opening,
 a conclusion, a mention, ...) and takes the strongest kind. If no option is named, it looks for answers in
-other words: `Plants may increase` for `plants increase`, `It is not the maximum` for `no` to `Is it the
-maximum?`.
+other words (`restated`).
 """
 
 import re
-from itertools import pairwise
+from bisect import bisect_right
+from functools import cached_property
 
 from vouch.metrics.text.numbers import FORMULA, number
 from vouch.metrics.text.reader import cues
-from vouch.metrics.text.reader.context import CHOOSE, LINK, NOT, SENTENCE_END, START, AnswerText, Context
+from vouch.metrics.text.reader.context import CHOOSE, LINK, NOT, START, AnswerText, Context
 from vouch.metrics.text.reader.options import DECLINED, NONE, OPTION, SEVERAL, Known, Reading
-from vouch.metrics.text.reader.spans import BARE, BRACKETED, CLOSED, TEXT, VALUE, Group, Span, groups
+from vouch.metrics.text.reader.restated import ABOUT, Asked, answered, paraphrased
+from vouch.metrics.text.reader.spans import BARE, BRACKETED, CLOSED, TEXT, VALUE, Group, groups
 from vouch.metrics.text.wording import boxed
-
-_WORD = re.compile(r"[^\W_]+(?:'t)?")
-_PASSED = frozenset(cues.phrases("small"))
-_COMPARED = frozenset(cues.phrases("comparative"))
-_VERB = cues.word("asks")
-_ASKS = re.compile(rf"{_VERB}\s", re.IGNORECASE)
-_NEGATION = cues.word("negation")
-# Where a denial begins (group 1) and ends: at punctuation, a contrast or, in an aside, a verb (group 2).
-_BOUNDS = re.compile(rf"({_NEGATION})|[,;:()—–]|{cues.word('contrast')}|({_VERB})")
-_ASIDES = frozenset(cues.phrases("aside_negation"))
-_RELATIVE = re.compile(cues.word("relative") + r"\s(?:\w{1,8}\s)?$")
-# Not in `but not on the right`, nor in `not on the right but on the left`.
-_CONTRAST = re.compile(rf"{cues.word('contrast')}(?!\s{_NEGATION})(?!\s(?:(?!{_VERB})[^,;:()]){{0,80}}$)")
-_COVERED = 0.8
-_PLACES = frozenset(cues.phrases("place"))
-_SCENE = re.compile(rf"{cues.any_of(_PLACES)}\s(?:{cues.word('article', 'pronoun')}\s)?{cues.word('scene')}")
-
-
-def paraphrased(low: str, known: Known) -> list[Group]:
-    """Mentions of options by their words, in their order with only small words between them."""
-    options = [_words(text) for text in known.texts]
-    sought = {
-        words: place
-        for place, words in enumerate(options)
-        if len(words) > 1 and options.count(words) == 1 and all(len(word) > 1 for word in words)
-    }
-    if not sought:
-        return []
-    matches = [(match, _stem(match.group())) for match in _WORD.finditer(low) if match.group() not in _PASSED]
-    stems = [stem for _, stem in matches]
-    found = []
-    for words, place in sought.items():
-        for at in range(len(stems) - len(words) + 1):
-            if stems[at] == words[0] and tuple(stems[at : at + len(words)]) == words:
-                found.append(
-                    Span((place,), matches[at][0].start(), matches[at + len(words) - 1][0].end(), TEXT)
-                )
-    return [Group(span) for span in sorted(found, key=lambda span: span.start)]
-
-
-def answered(low: str, known: Known, question: str) -> Reading | None:
-    """Yes if a sentence repeats the question's words; no if it denies what they affirm, or the reverse."""
-    asked = question.strip().splitlines()[-1].lower() if question.strip() else ""
-    asked = asked.rpartition(". ")[2] if not _ASKS.match(asked) else asked
-    if not known.answers or not _ASKS.match(asked):
-        return None
-    asked, low = _SCENE.sub(" ", asked), _SCENE.sub(" ", low)
-    passed = _PASSED - _PLACES if _PLACES & set(_WORD.findall(asked)) else _PASSED
-    affirmed, denied = _polar(asked, passed)
-    sought = affirmed | denied
-    reading = None
-    for sentence in _sentences(low)[:3]:
-        said = set(_words(sentence, passed))
-        yes, no = _polar(sentence, passed)
-        if sentence.endswith("?") or not sought or (sought - said | said - sought - (no - yes)) & _COMPARED:
-            continue
-        if not said <= sought and any(not _formed(one, said - sought) for one in sought - said):
-            continue  # it may say one thing for another: `closed` for `open`, `under` for `on`
-        if cues.CONDITION.match(sentence) or _CONTRAST.search(cues.AFFIRMING.sub(" ", sentence)):
-            continue
-        again = reading is None or cues.CONCLUDES.search(sentence)
-        if again and len(sought & (yes | no)) >= _COVERED * len(sought):
-            turned = affirmed & (no - yes) or denied & (yes - no)
-            place = known.answers[not turned]
-            reading = Reading(OPTION, (place,), "statement of the question", " ".join(sentence.split()))
-    return reading
-
-
-def _polar(sentence: str, passed: frozenset[str]) -> tuple[set[str], set[str]]:
-    """The words that a sentence affirms, and those that it denies. Some are both: `the left side, not the
-    right side`. A negation without words of its own denies those before it: `the cat is not`."""
-    sentence = cues.AFFIRMING.sub(" ", sentence)
-    words: tuple[set[str], set[str]] = set(), set()
-    clause: set[str] = set()
-    at, denies, brief = 0, False, False
-    for bound in (*_BOUNDS.finditer(sentence), None):
-        end = bound.start() if bound else len(sentence)
-        found = _words(sentence[at:end], passed)
-        if bound and bound[2] and denies and not (brief and found):
-            continue  # a verb ends only an aside: `without handles is`, not `does not have`
-        if denies and not found and not (bound and bound[1]):
-            words[0].difference_update(clause)
-            words[1].update(clause)
-        words[denies].update(found)
-        clause = clause.union(found) if bound and (bound[1] or bound[2]) else set()
-        if bound:
-            at, denies = bound.end(), bool(bound[1])
-            before = sentence[max(0, bound.start() - 24) : bound.start()]
-            brief = denies and (bound[1] in _ASIDES or _RELATIVE.search(before) is not None)
-    return words
-
-
-def _sentences(low: str) -> list[str]:
-    ends = [0, *(match.end() for match in SENTENCE_END.finditer(low)), len(low)]
-    return [one for start, end in pairwise(ends) if (one := low[start:end].strip())]
-
-
-def _words(text: str, passed: frozenset[str] = _PASSED) -> tuple[str, ...]:
-    return tuple(_stem(word) for word in _WORD.findall(text) if word not in passed)
-
-
-def _formed(word: str, others: set[str]) -> bool:
-    """Whether another form of the word is among the others: `busses`, `opened`."""
-    stem = word[: max(3, len(word) - 1)]
-    return any(other.startswith(stem) for other in others)
-
-
-def _stem(word: str) -> str:
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
-
 
 STATEMENT, CORRECTION, LINE, OPENING = "statement", "correction", "line", "opening"
 CONCLUSION, COMPARISON = "conclusion", "comparison"
 MENTION, CONDITIONAL, AGAINST, LISTED, NOISE = "mention", "condition", "against", "enumeration", "noise"
-_OPERATOR = re.compile(rf"\s?(?:[-+*/×=÷<>≈^(]|{cues.word('part')})")
-_CALCULATION = re.compile(r"[-+*/×÷^]\s?$")
-_CORRECTIONS = 8  # the most corrections in a row that are followed
+_ECHOED = 3  # options in boxes, or letters beyond the options, that make a list
+_FOLLOWED = 20  # pieces
+_LETTER_A = re.compile(r"(?:a:\s*)+")
+_OPERATOR = re.compile(rf"\s?(?:[-+*/×=÷<>≈^(]|x\s?\d|{cues.word('part')})")
+_CALCULATION = re.compile(r"[-+*/×÷^]\s?$|\sx\s?$")
+_CORRECTIONS = 8  # in a row that are followed
 _TURN = re.compile(rf"[.;!?]|{cues.word('but')}")
 _DIGIT = re.compile(r"\d")
 _LEADS = (":", *(one if one >= cues.SCRIPT else f" {one}" for one in cues.phrases("leads")))
@@ -142,10 +36,15 @@ class Weighed:
     a formula that is no option."""
 
     def __init__(self, text: AnswerText, known: Known, found: list[Group]) -> None:
-        self.text, self.known = text, known
+        self.text, self.known, self.asked = text, known, Asked(text, known)
         self.found = [Context(text, group) for group in found]
         self.unfit = text.boxes and _unfit(boxed(text.said), known)
         self.listed = _runs(self.found, len(known.texts))
+        self.signs = _signs(text, self.found) if cues.signs(text.low) else {}
+        in_boxes = {it.group.places for it in self.found if it.boxed} if text.boxes else ()
+        self.many_boxes = len(in_boxes) >= _ECHOED
+        # A list goes on beyond the options: `(E) yes`, `(F) no`, `(G) yes`.
+        self.goes_beyond = sum(map(self._beyond, self.found[:_FOLLOWED])) >= _ECHOED
         self._kinds: dict[int, str] = {}
 
     def kind(self, index: int) -> str:
@@ -166,22 +65,53 @@ class Weighed:
                 return True
         return False
 
+    @cached_property
+    def unlisted(self) -> str:
+        """The text in lower case, blank where it only lists options: that says nothing."""
+        low, parts, at = self.text.low, [], 0
+        for index, it in enumerate(self.found):
+            if self.kind(index) == LISTED and it.group.start >= at:
+                line = low.find("\n", it.group.end) if it.head else it.group.end
+                end = line if line >= 0 else len(low)
+                parts += [low[at : it.group.start], " " * (end - it.group.start)]
+                at = end
+        return "".join((*parts, low[at:])) if parts else low
+
+    @cached_property
+    def declines(self) -> list[tuple[int, int]]:
+        """Where it declines outside a list of options."""
+        return [span for span in self.text.declines if self.unlisted[slice(*span)].strip()]
+
+    @cached_property
+    def _heads(self) -> list[int]:
+        """Where the lines of lists begin."""
+        pieces = zip(self.found, self.listed, strict=True)
+        return [it.group.start for it, listed in pieces if listed and it.head]
+
+    @cached_property
+    def _lists(self) -> frozenset[tuple[int, ...]]:
+        """Options that a list names."""
+        pieces = zip(self.found, self.listed, strict=True)
+        return frozenset(it.group.places for it, listed in pieces if listed)
+
     def of(self, kind: str) -> list[Context]:
         """All pieces of this kind, in their order."""
         return [it for index, it in enumerate(self.found) if self.kind(index) == kind]
 
     def _weighed(self, index: int) -> str:
         it, group = self.found[index], self.found[index].group
-        if it.boxed:
+        if it.boxed and not self.many_boxes:
             return NOISE if self.unfit and not group.marked else STATEMENT
+        if index in self.signs:
+            return STATEMENT if self.signs[index] else AGAINST
         last = self.found[index - 1] if index else None
         next_ = self.found[index + 1] if index + 1 < len(self.found) else None
         asked = it.text.asks_denial and it.untrue
         denied = it.true or it.denied
-        if it.left == NOT or (denied and not asked and not (next_ and it.denies(next_))):
-            return AGAINST
         if last and it.turns(last):
             return STATEMENT if last.noun or it.noun else CONCLUSION
+        if it.left == NOT or (denied and not asked and not (next_ and it.denies(next_))):
+            return AGAINST
         if it.conditional:
             return CONDITIONAL
         if asked:
@@ -190,7 +120,10 @@ class Weighed:
         affirmed = it.affirmed and not yes_no and not self._qualified(it, self.listed[index])
         if (
             it.offered
-            or (self.listed[index] and not affirmed)
+            or (
+                (self.listed[index] or self.many_boxes or (self.goes_beyond and self._beyond(it)))
+                and not affirmed
+            )
             or len(group.places) >= len(self.known.texts) > 2
         ):
             return LISTED
@@ -203,9 +136,27 @@ class Weighed:
         kind = (self._at_head if it.head else self._inside)(it, yes_no, affirmed)
         if kind == STATEMENT and index and self._begun(it):
             return NOISE
-        if kind == MENTION:
-            return CONCLUSION if it.conceded else COMPARISON if it.best else kind
-        return kind
+        if kind in (CONCLUSION, MENTION) and it.sought and not it.noun:
+            return AGAINST
+        if kind != MENTION:
+            return kind
+        if it.best and not it.conceded:
+            return COMPARISON
+        if it.conceded or self.asked.restates(it):
+            return CONCLUSION
+        return LISTED if self._listing(index) else kind
+
+    def _beyond(self, it: Context) -> bool:
+        """Whether it begins a line with a letter that no option has."""
+        return it.head and it.group.marked and self.text.low[it.group.start] not in self.known.places
+
+    def _listing(self, index: int) -> bool:
+        """Whether a mention is in the line of a list, or begins a line with what a list has named."""
+        it = self.found[index]
+        if it.head:
+            return not it.alone and it.group.places in self._lists
+        first = bisect_right(self._heads, it.group.start) - 1
+        return first >= 0 and self._heads[first] >= it.line
 
     def _qualified(self, it: Context, listed: bool) -> bool:
         """Whether an option of a list is only said to suit something, or is below `The others are wrong:`."""
@@ -228,6 +179,8 @@ class Weighed:
             return AGAINST if cues.OTHERS.search(it.lead) else STATEMENT
         if (it.left == LINK and it.noun) or affirmed:
             return STATEMENT
+        if it.first and not it.alone and _LETTER_A.fullmatch(self.text.low, group.start, it.closed):
+            return NOISE  # `A: To find it, ...` answers no question with A
         whole = (
             it.alone
             or yes_no
@@ -235,19 +188,27 @@ class Weighed:
             or (group.form == TEXT and it.closed >= it.end)
         )
         if it.first and whole:
-            return OPENING
+            return NOISE if self._names(it) else OPENING
         if it.alone and (group.marked or yes_no):
             return LINE
         if yes_no or group.form == BARE or (group.form == VALUE and not it.alone and not self._result(it)):
             return NOISE
         return MENTION
 
+    def _names(self, it: Context) -> bool:
+        """Whether a letter names something other than an option: `C三角形`."""
+        low, end = self.text.low, it.group.end
+        if it.group.span.own or it.group.form == TEXT or not "\u4e00" <= low[end : end + 1] <= "\u9fff":
+            return False
+        return not any(kind == LINK and low.startswith(one, end) for one, kind in cues.ENDS)
+
     def _inside(self, it: Context, yes_no: bool, affirmed: bool) -> str:
         """The kind of a piece within a line."""
         group = it.group
         counted = group.form != VALUE or group.marked or self._result(it)
-        # A bare letter says little, except in `option B` and `... is B.`
+        # A bare letter says little, except in `option B`, `... is B.` and the question's own words.
         bare = group.form in (BARE, CLOSED) and not group.span.own
+        bare = bare and not (it.ends and len(self.asked.words) > 1 and self.asked.repeated(it))
         if affirmed or (
             it.left == LINK and it.noun and (counted or not _OPERATOR.match(self.text.said, group.end))
         ):
@@ -258,8 +219,10 @@ class Weighed:
             return OPENING if it.begin == 0 else LINE
         if yes_no:
             return NOISE
-        if it.left == LINK and counted and ((group.marked and (not bare or it.told)) or it.concludes):
-            return CONCLUSION
+        if it.left == LINK and counted:
+            named = group.marked and (not bare or it.told)
+            if named or it.infers or (it.concludes and self.asked.answers(it)):
+                return CONCLUSION
         if not counted or (bare and not (it.called or (it.left == LINK and it.ends))):
             return NOISE
         return MENTION
@@ -275,6 +238,28 @@ class Weighed:
         return not _DIGIT.search(said, group.end, it.end) and (
             it.end >= len(said) or len(starts) <= 3 or it.begin >= starts[-2]
         )
+
+
+def _signs(text: AnswerText, pieces: list[Context]) -> dict[int, bool]:
+    """Whether the sign in a piece's line or row chooses its option: of a list or table of ticks and crosses.
+
+    A tick chooses if one option has it; if the question asks what is not so, the sign that only one has does.
+    Empty where that leaves none.
+    """
+    signs: dict[int, str] = {}
+    for index, it in enumerate(pieces):
+        after = pieces[index + 1].group.start if index + 1 < len(pieces) else len(text.low)
+        if len(it.group.places) == 1 and (sign := it.sign(after)):
+            signs[index] = sign
+    having = {kind: {pieces[at].group.places for at in signs if signs[at] == kind} for kind in cues.SIGNS}
+    single = [kind for kind in cues.SIGNS if len(having[kind]) == 1]
+    if text.asks_denial and len(single) == 1:
+        chosen = single[0]
+    elif cues.TICK in single and not text.asks_denial:
+        chosen = cues.TICK
+    else:
+        return {}
+    return {index: sign == chosen for index, sign in signs.items()}
 
 
 def _unfit(box: str, known: Known) -> bool:
@@ -301,14 +286,16 @@ def _runs(found: list[Context], options: int) -> list[bool]:
     for follows, least in ((_next_line, 2), (_next_in_line, min(3, options))):
         runs: list[list[int]] = [[]]
         for index, it in enumerate(found):
-            if not it.group.places or (it.head != (follows is _next_line) and not (it.head and not runs[-1])):
+            if (not it.group.places and not (it.head and it.group.marked)) or (
+                it.head != (follows is _next_line) and not (it.head and not runs[-1])
+            ):
                 continue
             if runs[-1] and not follows(found[runs[-1][-1]], it):
                 runs.append([])
-            if runs[-1] or follows is _next_line or (it.group.places[0] == 0 and it.group.form == BRACKETED):
+            if runs[-1] or follows is _next_line or (_rank(it) == 0 and it.group.form == BRACKETED):
                 runs[-1].append(index)
         for run in runs:
-            if len({found[index].group.places for index in run}) >= least:
+            if len({_rank(found[index]) for index in run}) >= least:
                 for index in run:
                     listed[index] = True
     return listed
@@ -319,13 +306,18 @@ def _next_line(last: Context, it: Context) -> bool:
     lines = sum(1 for line in between if line.strip())
     if lines > 2 or (lines and it.lead.endswith(":")):
         return False
-    step = it.group.places[0] - last.group.places[0]
+    step = _rank(it) - _rank(last)
     return step == 1 or (step >= 0 and not lines)
 
 
 def _next_in_line(last: Context, it: Context) -> bool:
     near = "\n" not in it.text.said[last.group.end : it.group.start]
-    return near and it.group.form == BRACKETED and it.group.places[0] == last.group.places[0] + 1
+    return near and it.group.form == BRACKETED and _rank(it) == _rank(last) + 1
+
+
+def _rank(it: Context) -> int:
+    """The index of a piece's option; of a letter beyond the options, the index that it would have."""
+    return it.group.places[0] if it.group.places else ord(it.text.low[it.group.start]) - ord("a")
 
 
 EXPLICIT = (STATEMENT, CORRECTION, LINE, "boxed mark", "boxed text", "boxed value")
@@ -339,14 +331,15 @@ _NEITHER = re.compile(rf"{cues.word('neither')}[^.\n]{{1,60}}{cues.word('nor')}"
 def decide(said: str, low: str, known: Known, question: str = "") -> Reading:
     """The option that the text commits to; if it names none, the one that its words amount to."""
     text = AnswerText(said, low, question)
-    reading = _decided(Weighed(text, known, groups(said, low, known)))
+    weighed = Weighed(text, known, groups(said, low, known))
+    reading = _decided(weighed)
     silent = reading.verdict == NONE and reading.kind in ("", NONE_OF_THEM)
-    if silent and (stated := answered(low, known, question)):
+    if silent and (stated := answered(weighed.unlisted, known, question)):
         return stated
     if reading.verdict != NONE or reading.kind:
         return reading
-    found = paraphrased(low, known)
-    return _decided(Weighed(text, known, found)) if found else reading
+    found = paraphrased(weighed.unlisted, known)
+    return _decided(Weighed(AnswerText(said, weighed.unlisted, question), known, found)) if found else reading
 
 
 def _decided(weighed: Weighed) -> Reading:
@@ -360,41 +353,47 @@ def _decided(weighed: Weighed) -> Reading:
                 return _named(weighed.found[index], weighed.kind(index))
             former = former or weighed.found[index]
     for kind, which in ((LINE, -1), (OPENING, 0)):
-        if pieces := weighed.of(kind):
+        pieces = weighed.of(kind)
+        if pieces and not (len(_places(pieces)) == len(weighed.known.texts) < len(pieces) // 2):
             return _named(pieces[which], kind)
     if former:
         return _named(former, STATEMENT)
-    text, options = weighed.text, weighed.known.texts
+    text, options, declines = weighed.text, weighed.known.texts, weighed.declines
     for kind in (CONCLUSION, COMPARISON):
         if pieces := [it for it in weighed.of(kind) if it.group.marked or not weighed.unfit]:
-            clear = pieces[-1].group.form != VALUE and len({it.group.places for it in pieces}) == 1
-            if clear or not text.declines or text.declines[-1][0] < pieces[-1].group.start:
+            clear = pieces[-1].group.form != VALUE or weighed.asked.restates(pieces[-1])
+            clear = clear and len({it.group.places for it in pieces}) == 1
+            if clear or not declines or declines[-1][0] < pieces[-1].group.start:
                 return _named(pieces[-1], kind)
-    if text.declines:
-        said = text.low[slice(*text.declines[-1])]
+    if declines:
+        said = text.low[slice(*declines[-1])]
         same = [place for place, option in enumerate(options) if said in option]
         if len(same) == 1:  # `It cannot be determined` may be an option
             return Reading(OPTION, (same[0],), "declining option", said)
-        return _without(text, text.declines[-1], DECLINED)
+        return _without(text, declines[-1], DECLINED)
     if len(options) == 2 and (neither := _NEITHER.search(text.low)):
         return _without(text, neither.span(), NONE)
-    if none := cues.none_of(text.low, text.words):
+    if none := cues.none_of(weighed.unlisted, text.words):
         return _without(text, none[-1], NONE)
     reading = Reading(NONE, (), "", "") if weighed.unfit else _mentioned(weighed)
-    missing = cues.lacks(text.low, text.words) if reading.verdict == NONE else []
+    missing = cues.lacks(weighed.unlisted, text.words) if reading.verdict == NONE else []
     return _without(text, missing[-1], DECLINED) if missing else reading
 
 
 def _mentioned(weighed: Weighed) -> Reading:
-    """The only option mentioned; else the only one of the first sentence or the last one. An option named
-    amid a text that weighs several is as often as not the wrong one."""
+    """The only option mentioned; else the only one in the first sentence or the last one. It counts if it is
+    about the question. An option named amid a text that weighs several is wrong about as often as right."""
     pieces = weighed.of(MENTION)
     pieces = [it for it in pieces if not it.explains] or pieces
     if len({it.group.places for it in pieces}) == 1:
-        return _named(pieces[0], "only mention")
+        for it in pieces[:_FOLLOWED]:
+            if weighed.asked.answers(it):
+                return _named(it, "only mention")
     end = len(weighed.text.said.rstrip())
     concluding = [it for it in pieces if it.concludes][-1:]
-    for name, chosen in (("last conclusion", concluding), ("first mention", pieces[:1])):
+    concluding = [it for it in concluding if weighed.asked.answers(it)]
+    first = [it for it in pieces[:1] if weighed.asked.stands_out(it, pieces[:_FOLLOWED])]
+    for name, chosen in (("last conclusion", concluding), ("first mention", first)):
         for it in chosen:
             same = [other for other in pieces if other.begin == it.begin]
             linked = [other for other in same if other.left == LINK]
@@ -403,6 +402,7 @@ def _mentioned(weighed: Weighed) -> Reading:
                 return _named(decisive[0], name)
     said = weighed.text.said
     supposed = [it for it in weighed.of(CONDITIONAL) if "," in said[it.begin : it.group.start]]
+    supposed = [it for it in supposed if weighed.asked.repeats(it) >= ABOUT]
     if len(_places(supposed)) == 1 and not supposed[0].noun:
         return _named(supposed[0], CONDITIONAL)
     return Reading(NONE, (), "", "")

@@ -11,14 +11,14 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from vouch.metrics.text.numbers import WORDS, number
-from vouch.metrics.text.reader.cues import EQUAL, NO, YES, piece
+from vouch.metrics.text.reader.cues import EQUAL, NO, SCRIPT, YES, piece
 from vouch.metrics.text.wording import tight, trimmed, undressed, wide
 
 ANSWER, OPTION, SEVERAL, DECLINED, NONE = "answer", "option", "several", "declined", "none"
 _OPENING = r"[\s\"'`*_(\[{<“‘«「【]{0,8}"
 _CLOSED = r"(?=[ \t]{0,8}(?:$|\n)|[)\]}>.,;:!?\"'`*_”’»」】。、])"
-"""A pattern that must follow a mark that could also be a word or a number: `a`, `3`."""
-_WORD = r"(?:(?:option|choice|answer|letter|opción|opção|alternativa|letra|选项|選択肢|תשובה)[\s:]{1,4})?"
+"""What must follow a mark that could be a word or a number as well: `a`, `3`."""
+_PREFIX = rf"(?:{piece('prefix')}[\s:]{{1,4}})?"
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def _rule(labels: tuple[str, ...]) -> re.Pattern[str]:
     """A pattern for an opening label; a letter counts in either case, whichever was shown."""
     label = _any({form for each in labels for form in (each.lower(), each.upper())})
     another = rf"(?!\W{{1,8}}(?:(?:and|or|y|e|o)\b\W{{1,8}})?{label}{_CLOSED})"
-    return re.compile(rf"{_OPENING}(?i:{_WORD}){_OPENING}({label}){_CLOSED}{another}")
+    return re.compile(rf"{_OPENING}(?i:{_PREFIX}){_OPENING}({label}){_CLOSED}{another}")
 
 
 def _any(names: Iterable[str]) -> str:
@@ -117,6 +117,11 @@ class Known:
     def numeric(self) -> bool:
         """Whether most options have values, so that any number in a text may name one."""
         return 2 * (len(self.values) - self.values.count(None)) > sum(map(bool, self.texts))
+
+    @cached_property
+    def counted(self) -> bool:
+        """Whether an option may be called by its number: no label and no option is one."""
+        return not self.numeric and not any(label.isdigit() for label in self.places)
 
     @cached_property
     def small(self) -> bool:
@@ -189,7 +194,9 @@ def _label_patterns(labels: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     others = "|".join(re.escape(label) for label in labels if label.strip() and label.lower() not in letters)
     rules = [rf"[A-Z](?![{LATIN}/]|'[a-z])(?<![{LATIN}/-].)(?<![A-Za-z]'.)"] if letters else []
     rules += (
-        [rf"[{letters}](?=[ \t]{{0,3}}(?:$|\n)|[)\].,;:])(?<![{LATIN}/-].)(?<![A-Za-z]'.)"] if letters else []
+        [rf"[{letters}](?<![{LATIN}/-].)(?=[ \t]{{0,3}}(?:$|\n)|[)\].,;:])(?<![A-Za-z]'.)"] if letters else []
     )
-    rules += [rf"(?<![{LATIN}.-])(?:{others})(?![{LATIN}]|[.,]\d)"] if others else []
+    spaced = any(char.isalpha() and "\u024f" < char < SCRIPT for char in others)
+    edge = r"\w" if spaced else LATIN
+    rules += [rf"(?<![{edge}.-])(?:{others})(?![{edge}]|[.,]\d)"] if others else []
     return tuple(re.compile(rule) for rule in rules)

@@ -20,7 +20,7 @@ from vouch.metrics.text.reader.options import (
     opening,
     without_article,
 )
-from vouch.metrics.text.wording import EDGES, boxed, tight, trimmed, undressed
+from vouch.metrics.text.wording import BOX, EDGES, boxed, tight, trimmed, undressed
 from vouch.tables.thoughts import apart
 
 FIRST, LAST = 4_000, 16_000
@@ -73,7 +73,7 @@ def restated(said: str, head: str) -> str:
     return said[len(head) : next((at for at in further if not RESTATES.match(said, at)), len(said))]
 
 
-_BARE, _SHORT = 4, 400
+_BARE, _SHORT, _MANY = 4, 400, 3
 _MARK = re.compile(r"[(\[*]{0,2}([^\W_])[.):\]*]{1,3}(?!\d)\s{0,3}")
 
 
@@ -105,8 +105,12 @@ def _read(said: str, options: Known, question: str) -> Reading:
 
 
 def _boxed(said: str, options: Known) -> Reading | None:
-    """The reading of the last box, if it holds only an option or an equation that ends in one."""
+    """What the last box holds, if that is nothing but an option or equals one, and boxes do not list them."""
     content = boxed(said)
+    if said.count(BOX) >= _MANY:
+        held = [_whole(one.split("\n", 1)[0].strip(" {}"), options) for one in said.split(BOX)[1:]]
+        if len({reading.places for reading in held if reading}) >= _MANY:
+            return None
     reading = _whole(content, options) if content else None
     if reading is None and "=" in content:
         reading = _whole(content.rpartition("=")[2], options)

@@ -44,7 +44,7 @@ def _goes_on(beyond: str, edge: str) -> bool:
 
 
 _MARKED_CLOSED = re.compile(
-    r"[ \t]{0,3}(?:$|\n)|[)\].,;:!?}\"'」』>。、，*⺀-鿿가-힣]"
+    rf"[ \t]{{0,3}}(?:$|\n|\||{cues.piece(*cues.SIGNS)})|[)\].,;:!?}}\"'」』>。、，*⺀-鿿가-힣]"
     rf"|[ \t]{{1,3}}(?:\(|-\s|{cues.word('explains', 'but')}"
     rf"|(?:{cues.piece('join')}|&)\s{{1,2}}[(*\"']?[B-J](?![\w']))"
 )
@@ -77,6 +77,31 @@ def marked(said: str, low: str, known: Known) -> list[Span]:
     return found
 
 
+_POSITIONS = cues.any_of(cues.POSITIONS)
+_NUMBER_BEHIND = re.compile(rf"\s{{0,2}}(?:#?([1-9])(?![\w%°]|[.,:/-]\d)|(?<=\s)({_POSITIONS}))")
+_POSITION_BEFORE = re.compile(rf"({_POSITIONS})\s{{0,2}}$")
+_REACH = 20
+
+
+def _counted(low: str, known: Known) -> list[Span]:
+    """Options called by number or position: `option 2`, `the second option`."""
+    spans: list[Span] = []
+    for start, end in cues.counted(low):
+        if not whole(low, start, end):
+            continue
+        if before := _POSITION_BEFORE.search(low, max(0, start - _REACH), start):
+            place, start = cues.POSITIONS[before[1]], before.start()
+        elif behind := _NUMBER_BEHIND.match(low, end):
+            place = int(behind[1]) - 1 if behind[1] else cues.POSITIONS[behind[2]]
+            end = behind.end()
+        else:
+            continue
+        if place < len(known.texts):
+            spans.append(Span((place,), start, end, BRACKETED, marked=True))
+            _follow(low, known, spans[-1])
+    return spans
+
+
 def _form(said: str, start: int, end: int, known: Known) -> str | None:
     """The form of a mark; None for a letter of a word, of no option, or of a function as in f(A)."""
     letter, before, behind = said[start:end], said[start - 1 : start], said[end : end + 1]
@@ -88,7 +113,7 @@ def _form(said: str, start: int, end: int, known: Known) -> str | None:
         return None
     if before == "(" and said[start - 2 : start - 1].isalpha() and not said[start - 3 : start - 2].isalpha():
         return None
-    if before == " " and letter in _UNITS and _measures(said, start, behind):
+    if before == "°" or (before == " " and letter in _UNITS and _measures(said, start, behind)):
         return None
     # Only its surroundings make a small letter a mark: not `lipoprotein (a)`.
     small = letter.islower() and letter not in known.shown
@@ -185,6 +210,8 @@ class Group:
 def groups(said: str, low: str, known: Known) -> list[Group]:
     """All passages in a text that name options, in order. low: the text in lower case, of the same length."""
     marks = marked(said, low, known)
+    if known.counted and (counted := _counted(low, known)):
+        marks = sorted(marks + counted, key=lambda span: span.start)
     taken = [(span.start, span.end) for span in marks if span.end > span.start + 1]
     texts = [span for span in _texts(said, low, known) if not _inside(span, taken)]
     around = [(span.start, span.end) for span in texts if span.form == TEXT]
@@ -194,7 +221,7 @@ def groups(said: str, low: str, known: Known) -> list[Group]:
         if found and span.start < found[-1].end:
             continue
         gap = said[found[-1].end : span.start] if found else ""
-        if found and _together(gap, found[-1], span) and not _denied_alone(said, gap, span):
+        if found and _together(gap, found[-1], span) and not _denied_alone(low, gap, span):
             found[-1].add(span)
         else:
             found.append(Group(span))
@@ -215,9 +242,9 @@ def _together(gap: str, before: Group, span: Span) -> bool:
     return before.span.marked != span.marked and (not gap.strip() or "(" in gap)
 
 
-def _denied_alone(said: str, gap: str, span: Span) -> bool:
+def _denied_alone(low: str, gap: str, span: Span) -> bool:
     """Whether the words after two options deny only the second: `选C，B不正确`."""
-    denied = cues.DENIED.match(said, span.end) if gap.strip() in (",", "、") else None
+    denied = cues.DENIED.match(low, span.end) if gap.strip() in (",", "、") else None
     return denied is not None and denied.group()[-1] >= cues.SCRIPT
 
 
@@ -230,7 +257,8 @@ def _texts(said: str, low: str, known: Known) -> list[Span]:
         while start >= 0:
             end = start + len(text)
             denies_nothing = place in yes_no and cues.AFFIRMING.match(low, start)
-            if whole(low, start, end) and not denies_nothing:
+            joined = low[start - 1 : start] == "-" and low[max(0, start - 2)].isalpha()  # `non-metal`
+            if whole(low, start, end) and not denies_nothing and not joined:
                 found.append(Span((place,), start, end, TEXT))
             start = low.find(text, end)
     subjects, predicate = known.shared
