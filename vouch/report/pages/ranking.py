@@ -286,7 +286,7 @@ def _pick(evidence: Evidence, ranked: pd.DataFrame) -> tuple[str, ...]:
         return (f"{pick} By the labels, no model is named best.",)
     return (
         f"{pick} By the labels, this choice is best or tied for best on {formatting.count(correct)} of "
-        f"{formatting.plural(of, 'dataset')} with a best model.",
+        f"{formatting.plural(of, 'dataset')}.",
     )
 
 
