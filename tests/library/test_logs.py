@@ -204,6 +204,14 @@ def test_a_log_that_scores_an_answer_otherwise_is_read_and_says_where(tmp_path: 
     assert "1 differ" in repr(log)
 
 
+def test_a_log_is_no_array(tmp_path: Path) -> None:
+    log = vouch.from_log(written(tmp_path / "samples.jsonl", CHOICES["words by index"]))
+    with pytest.raises(ValueError, match=r"^logits: is a log; give its arrays, as log\.logits, log\.answers"):
+        vouch.prediction_sets(log, log.answers)
+    with pytest.raises(ValueError, match="is a log; give its arrays"):
+        np.asarray(log)
+
+
 def test_targets_that_may_be_both_are_said(tmp_path: Path) -> None:
     path = written(tmp_path / "samples.jsonl", [line | {"acc": None} for line in CHOICES["numbers by index"]])
     assert "targets may be indices or choices; say targets='index' or targets='text'" in refused(path)

@@ -17,7 +17,7 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
-from vouch.library.logs import Record, Records
+from vouch.library.records import Record, Records
 from vouch.pipeline.errors import UserError
 
 Sample = Mapping[str, Any]

@@ -16,7 +16,7 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, NamedTuple
 
-from vouch.library.logs import Record, Records
+from vouch.library.records import Record, Records
 from vouch.models.released.objects import behind_question, is_pair, number_of, objects
 from vouch.pipeline.errors import UserError
 

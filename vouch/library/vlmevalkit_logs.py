@@ -11,7 +11,7 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
-from vouch.library.logs import Record, Records
+from vouch.library.records import Record, Records
 from vouch.models.released.rows import READERS
 from vouch.pipeline.errors import UserError
 
