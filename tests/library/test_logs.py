@@ -219,6 +219,21 @@ def test_targets_that_may_be_both_are_said(tmp_path: Path) -> None:
     assert vouch.from_log(path, targets="text").answers.tolist()[:5] == [1, 2, 0, 3, 1]
 
 
+def test_targets_are_refused_where_they_say_nothing(tmp_path: Path) -> None:
+    sample = tmp_path / "a.eval"
+    sample.write_bytes(eval_log([answered(*HEAD, top(" X"))]))
+    texts = written(tmp_path / "samples_t.jsonl", [generated(0, ["B"], "B")])
+    for path, reason in (
+        (sample, "a.eval: is of Inspect, but targets is for lm-evaluation-harness; leave it out"),
+        (
+            kit(tmp_path, "m_T.tsv", ROWS),
+            "m_T.tsv: is of VLMEvalKit, but targets is for lm-evaluation-harness",
+        ),
+        (texts, "samples_t.jsonl: holds texts, but targets is for log-likelihoods of choices; leave it out"),
+    ):
+        assert vouch.from_log(path).rows and refused(path, targets="text").startswith(reason)
+
+
 REFUSED: dict[str, tuple[list[Line] | str, str]] = {
     "targets that fit no acc": ([line | {"acc": 0.0} for line in CHOICES["words by index"]], "samples.jsonl: doc_id 1: no choice fits target and acc, like 26 of 40"),
     "targets that name no choice": ([line | {"target": "nine"} for line in CHOICES["words by index"]], "no target names a choice; doc_id 0 has 'nine'"),

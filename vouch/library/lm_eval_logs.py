@@ -61,6 +61,8 @@ def records(path: Path, data: bytes, targets: str) -> Records:
         raise UserError(f"{where}: holds texts and scores of choices; read one task at a time")
     if True in kinds:
         made = _scored(found, list(documents.values()), where, targets)
+    elif targets:
+        raise UserError(f"{where}: holds texts, but targets is for log-likelihoods of choices; leave it out")
     else:
         made = _generated(list(documents.values()), where)
     named = _FILE.match(path.name)

@@ -216,7 +216,8 @@ def from_log(*paths: str | Path, targets: str = "") -> Log:
     paths: one file, or those of several tasks of one model and harness. Files are samples_*.jsonl (written
     with --log_samples), *.eval and *.json of Inspect, and VLMEvalKit's predictions (xlsx, tsv, csv, json),
     whose `_result`, `_auxmatch` and `_acc` files are found beside them. targets: `index` or `text` says how
-    lm-evaluation-harness writes targets, for a log whose own score leaves that open.
+    lm-evaluation-harness writes the targets of choices, if the log's own score leaves that open; of other
+    logs it is refused.
 
     Log-likelihoods of options and log-probabilities of the letters become `logits`; a generated text is read
     by `read_answer`'s reader. Raises ValueError in one line, which names the file and the line or sample.
@@ -253,10 +254,16 @@ def _read(path: Path, data: bytes, targets: str) -> Records:
     """By the reader that the name and the first bytes call for. Raises UserError."""
     suffix = path.suffix.lower()
     if inspect_logs.is_inspect(suffix, data):
-        return inspect_logs.records(path, data, targets)
-    if suffix in vlmevalkit_logs.TABLES or (suffix == ".json" and vlmevalkit_logs.is_table(data)):
-        return vlmevalkit_logs.records(path, data, targets)
-    return lm_eval_logs.records(path, data, targets)
+        records = inspect_logs.records(path, data)
+    elif suffix in vlmevalkit_logs.TABLES or (suffix == ".json" and vlmevalkit_logs.is_table(data)):
+        records = vlmevalkit_logs.records(path, data)
+    else:
+        return lm_eval_logs.records(path, data, targets)
+    if targets:
+        raise UserError(
+            f"{path}: is of {records.harness}, but targets is for lm-evaluation-harness; leave it out"
+        )
+    return records
 
 
 def _joined(files: Sequence[Records], names: Sequence[str]) -> Records:

@@ -28,7 +28,7 @@ def is_table(data: bytes) -> bool:
     return data.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"[") and b'"prediction"' in data[:1_000_000]
 
 
-def records(path: Path, data: bytes, targets: str) -> Records:
+def records(path: Path, data: bytes) -> Records:
     """The records of predictions. Raises UserError."""
     where = str(path)
     rows = _table(path, data)
