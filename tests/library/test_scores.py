@@ -10,6 +10,7 @@ import pytest
 
 import vouch
 from tests.library.test_logs import answered, eval_log, scored, top
+from tests.models.released.test_tables import as_xlsx
 from vouch.metrics.comparison.variance import components
 
 GPQA = np.array(
@@ -71,7 +72,9 @@ def test_a_table_has_the_same_numbers_as_a_file_a_frame_and_columns_in_any_order
     shuffled.to_csv(paths[1], index=False, sep="\t")
     shuffled.to_parquet(paths[2])
     columns = {name: table[name].tolist() for name in table}
-    for other in (*paths, str(paths[0]), shuffled, columns):
+    workbook = tmp_path / "scores.xlsx"
+    workbook.write_bytes(as_xlsx(table.to_dict("records")))
+    for other in (*paths, workbook, str(paths[0]), shuffled, columns):
         assert vouch.compare_scores(other).pairs[0][2:9] == found.pairs[0][2:9]
     assert vouch.compare_scores(table[table["epoch"] <= 2]).runs == 2
     assert list(found.to_frame()["difference"]) == [found.pairs[0].difference.value]  # type: ignore[union-attr]

@@ -3,12 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_uppercase
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vouch.metrics.text.reader.options import OPTION, Choices
 from vouch.metrics.text.reader.reader import read
+
+SCORE_COLUMNS = ("item", "model", "score")
+"""The columns of a table of scores, which no log has."""
+_TRUTH = {"true": 1.0, "false": 0.0}
 
 
 @dataclass(frozen=True)
@@ -89,3 +93,12 @@ def reading(record: Record, text: str) -> int | None:
         labels = ("",) * len(record.options)
     answer = read(text, Choices(labels, record.options, record.asked))
     return answer.places[0] if answer.verdict == OPTION else None
+
+
+def score_in(cell: Any) -> float:
+    """The score in a cell: a number, a text of one, or true or false; NaN if it is none of these."""
+    text = cell.strip().lower() if isinstance(cell, str) else cell
+    try:
+        return _TRUTH[text] if text in ("true", "false") else float(text)
+    except (TypeError, ValueError, OverflowError):
+        return float("nan")

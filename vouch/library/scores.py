@@ -15,6 +15,7 @@ from vouch.library.check import MOST_DRAWS
 from vouch.library.comparison import MOST, paired
 from vouch.library.estimates import Estimate, Result, mean_of, needs
 from vouch.library.logs import Log, from_log
+from vouch.library.records import SCORE_COLUMNS, score_in
 from vouch.metrics.comparison.statistics import holm, minimum_detectable_effect, questions_for
 from vouch.metrics.comparison.variance import components
 from vouch.models.released.rows import READERS
@@ -32,9 +33,7 @@ COLUMNS = {
     "group": ("group", "cluster", "cluster_id"),
 }
 """Columns, and the names that other tools give them; the first three are required."""
-REQUIRED = ("item", "model", "score")
 TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
-_TRUTH = {"true": 1.0, "false": 0.0}
 SAME = "-"
 """The prompt or run of a table that names none."""
 
@@ -132,9 +131,10 @@ def compare_scores(
 ) -> ScoresComparison:
     """Models on the same questions, from a table of scores or from logs.
 
-    tables: a table as the path of a CSV or parquet file, a pandas DataFrame or a mapping of columns; or logs,
-    as paths or what `from_log` gave, a model each. Columns of a table: item, model and score; prompt, run and
-    group (items that are not independent) may be missing. Names of other tools are known, as item_id, epoch.
+    tables: a table as the path of a CSV, TSV, XLSX or parquet file, a pandas DataFrame or a mapping of
+    columns; or logs, as paths or what `from_log` gave, a model each. Columns of a table: item, model and
+    score; prompt, run and group (items that are not independent) may be missing. Names of other tools are
+    known, as item_id, epoch.
 
     Runs of a question and prompt are averaged. A difference is the mean over the questions and prompts that
     both models answered; interval, p and minimum detectable effect are those of `compare`, with whole items
@@ -202,7 +202,7 @@ def _is_log(table: Any) -> bool:
     if path.suffix.lower() not in TABLES:
         return True
     row = next(_rows(path), {})
-    return not {"item", "model", "score"} <= _roles(row).keys() and {"index", "prediction"} <= row.keys()
+    return not set(SCORE_COLUMNS) <= _roles(row).keys() and {"index", "prediction"} <= row.keys()
 
 
 def _of_table(table: Any) -> dict[str, list[Any]]:
@@ -229,10 +229,10 @@ def _of_table(table: Any) -> dict[str, list[Any]]:
             f"tables is {check.shown(table)}; give a path, a DataFrame, columns by name or a log"
         )
     roles = _roles(given)
-    if missing := [role for role in REQUIRED if role not in roles]:
+    if missing := [role for role in SCORE_COLUMNS if role not in roles]:
         known = ", ".join(map(str, given))[:120] or "none"
         raise ValueError(
-            f"{where}no column {missing[0]}, it has {known}; a table needs {', '.join(REQUIRED)}"
+            f"{where}no column {missing[0]}, it has {known}; a table needs {', '.join(SCORE_COLUMNS)}"
         )
     columns = {role: given[name] for role, name in roles.items()}
     counts = {role: len(values) for role, values in columns.items()}
@@ -259,7 +259,7 @@ def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
     try:
         data = path.read_bytes()
         if not data.strip():
-            raise ValueError(f"{path}: is empty; a table needs {', '.join(REQUIRED)}")
+            raise ValueError(f"{path}: is empty; a table needs {', '.join(SCORE_COLUMNS)}")
         yield from (row for _, row in reader(data, str(path)))
     except OSError as error:
         raise ValueError(f"{path}: not readable ({error!s:.120})") from None
@@ -361,11 +361,7 @@ def _name(value: Any, role: str, row: str) -> str:
 
 def _number(value: Any, row: str) -> float:
     """A finite score; of a text as well, and of true and false."""
-    try:
-        text = value.strip().lower() if isinstance(value, str) else value
-        number = _TRUTH[text] if text in ("true", "false") else float(text)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
+    number = score_in(value)
     if not math.isfinite(number) or abs(number) > check.MOST_FEATURE:
         raise ValueError(f"{row}: score is {check.shown(value)}; give a number, or leave the row out")
     return number
