@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import vouch
-from tests.library.test_logs import answered, eval_log, scored, top
+from tests.library.test_inspect_logs import answered, eval_log, scored, top
 from tests.models.released.test_tables import as_xlsx
 from vouch.metrics.comparison.variance import components
 
