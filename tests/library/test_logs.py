@@ -25,7 +25,7 @@ def test_the_lines_of_the_documentation_run(tmp_path: Path, monkeypatch: pytest.
     ]
     for code in codes:
         exec(code, {"vouch": vouch})
-    assert len(codes) == 2 and all(code.count("\n") == 3 for code in codes)
+    assert len(codes) == 2, "one of a log, one of a table"
 
 
 def test_what_is_no_log(tmp_path: Path) -> None:
