@@ -1,6 +1,5 @@
 """Tables of scores: paired differences, ranks and variance, from files, frames and logs; bad tables in one line."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,8 @@ import pandas as pd
 import pytest
 
 import vouch
-from tests.library.test_logs import answered, eval_log, scored, top
+from tests.library.test_inspect_logs import answered, eval_log, scored, top
+from tests.models.released.test_tables import as_xlsx
 from vouch.metrics.comparison.variance import components
 
 GPQA = np.array(
@@ -71,7 +71,9 @@ def test_a_table_has_the_same_numbers_as_a_file_a_frame_and_columns_in_any_order
     shuffled.to_csv(paths[1], index=False, sep="\t")
     shuffled.to_parquet(paths[2])
     columns = {name: table[name].tolist() for name in table}
-    for other in (*paths, str(paths[0]), shuffled, columns):
+    workbook = tmp_path / "scores.xlsx"
+    workbook.write_bytes(as_xlsx(table.to_dict("records")))
+    for other in (*paths, workbook, str(paths[0]), shuffled, columns):
         assert vouch.compare_scores(other).pairs[0][2:9] == found.pairs[0][2:9]
     assert vouch.compare_scores(table[table["epoch"] <= 2]).runs == 2
     assert list(found.to_frame()["difference"]) == [found.pairs[0].difference.value]  # type: ignore[union-attr]
@@ -285,33 +287,3 @@ def test_components_of_unequal_runs_and_of_equal_scores() -> None:
     missing = np.arange(8) != 7  # the second question lacks the second prompt
     rest = components(scores[:8][missing], np.repeat([0, 1, 2, 3], 2)[missing], np.tile([0, 1], 4)[missing])
     assert rest and (rest.items, rest.prompts) == (3, 2)
-
-
-def test_the_comparison_is_json_of_a_terminal(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`vouch compare scores.csv` needs no checkout."""
-    from vouch.cli.main import main
-
-    monkeypatch.chdir(tmp_path)
-    gpqa().to_csv("scores.csv", index=False)
-    assert main(["compare", "scores.csv", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["pairs"][0]["difference"]["value"] == pytest.approx(0.0586, abs=5e-5)
-    assert main(["compare", "scores.csv"]) == 0
-    screen = capsys.readouterr().out
-    for words in ("scores.csv: 2 models, 198 questions, 5 runs", "A is better", "0.0363", "61 %", "39 %"):
-        assert words in screen
-    Path("alone.csv").write_text("item,model,score\n1,a,1\n2,a,0\n")
-    assert main(["compare", "alone.csv"]) == 0
-    assert "one model: nothing to compare it with" in capsys.readouterr().out
-    for arguments, reason in (
-        (["nowhere.csv"], "nowhere.csv: no such file"),
-        (["scores.csv", "llava"], "llava: is no file"),
-        (["scores.csv", "--dataset", "d"], "--dataset: is for models of a checkout"),
-        (["scores.csv", "--fail-if", "p < 1"], "--fail-if: is for models"),
-        (["llava"], "not inside a checkout"),
-    ):
-        assert main(["compare", *arguments]) == 1
-        error = capsys.readouterr().err
-        assert reason in error and error.count("\n") == 1

@@ -81,11 +81,12 @@ _COLUMNS = (
 def run(options: argparse.Namespace) -> int:
     """Compare two models on the same prompts: which is correct more often, and is the difference real?
 
-    A and B are models of params.yaml, or files, for which no checkout is needed: a table of scores (CSV or
-    parquet with the columns item, model and score, and prompt, run and group if there are any), or logs of
-    lm-evaluation-harness, lmms-eval, Inspect or VLMEvalKit, one of each model. Files give means with ranks,
-    paired differences of all models, what the data could have shown, and how much of the variance is due to
-    the question, the prompt and the sampling. They take no option but --json. The rest is about models.
+    A and B are models of params.yaml, or files, for which no checkout is needed: a table of scores (CSV,
+    TSV, XLSX or parquet with the columns item, model and score, and prompt, run and group if there are any),
+    or logs of lm-evaluation-harness, lmms-eval, Inspect or VLMEvalKit, one of each model. Files give means
+    with ranks, paired differences of all models, what the data could have shown, and how much of the variance
+    is due to the question, the prompt and the sampling. They take no option but --json. The rest is about
+    models.
 
     It also shows whose prediction sets are smaller, which model is better calibrated, which questions only
     one of them answers correctly, and in which categories they differ most. Differences are always A minus B,

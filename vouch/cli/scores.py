@@ -8,10 +8,9 @@ from vouch.cli.printing import as_json, number, table
 from vouch.library.estimates import Estimate
 from vouch.library.scores import ModelScore, ScorePair, ScoresComparison, compare_scores
 from vouch.pipeline.errors import UserError
+from vouch.report.gates import MINIMUM
 
 SHOWN = 30  # pairs on the screen; --json has all
-FEW = 30
-"""Below this many independent questions a line says that they are few (as vouch/report/gates.py has it)."""
 
 
 def model_or_file(name: str) -> str | Path:
@@ -23,7 +22,9 @@ def model_or_file(name: str) -> str | Path:
 def compared(files: Sequence[Path], json: bool) -> str:
     """The screen, or JSON, of one table or several logs. Raises UserError."""
     if missing := [each for each in files if not each.is_file()]:
-        raise UserError(f"{missing[0]}: no such file; give a table of scores (CSV, parquet) or logs")
+        raise UserError(
+            f"{missing[0]}: no such file; give a table of scores (CSV, TSV, XLSX, parquet) or logs"
+        )
     try:
         found = compare_scores(*files)
     except ValueError as error:
@@ -120,6 +121,6 @@ def _remarks(found: ScoresComparison) -> str:
         lines.append(
             f"{worst.left_out} questions of just one of {worst.a} and {worst.b} are not in their difference"
         )
-    if found.items < FEW:
+    if found.items < MINIMUM:
         lines.append(f"{found.items} questions are few: intervals and p are rough")
     return "\n" + "".join(f"{line}\n" for line in lines) if lines else ""

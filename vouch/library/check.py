@@ -23,6 +23,10 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
+class NoArray(ValueError):
+    """Raised by an object's `__array__`: what to give instead of it, in one line."""
+
+
 def shown(value: Any) -> str:
     """A value as error messages show it, on one line."""
     try:
@@ -51,9 +55,6 @@ def _many(value: Any) -> bool:
 def plain(values: Any, name: str, *dimensions: int) -> NDArray[Any]:
     """A numpy array of one of these dimensions, also from torch tensors with gradients or on a GPU."""
     unmasked(values, name)
-    if type(values).__name__ == "Log" and hasattr(values, "left_out"):
-        values.logits  # noqa: B018 - a log of texts says here that it has none
-        raise ValueError(f"{name} is a log; give its arrays, as log.logits, log.answers, groups=log.groups")
     if values is None or isinstance(values, str | bytes | Mapping | set | frozenset):
         raise ValueError(f"{name} is {shown(values)}; give a list or an array")
     try:
@@ -61,6 +62,8 @@ def plain(values: Any, name: str, *dimensions: int) -> NDArray[Any]:
             values = values.detach().cpu()
             values = values.float() if str(values.dtype) == "torch.bfloat16" else values
         array = np.asarray(values)
+    except NoArray as error:
+        raise ValueError(f"{name}: {error}") from None
     except (ValueError, TypeError, OverflowError, AttributeError) as error:
         if "inhomogeneous" not in str(error):
             raise ValueError(

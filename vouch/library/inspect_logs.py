@@ -17,7 +17,7 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
-from vouch.library.logs import Record, Records
+from vouch.library.records import Record, Records
 from vouch.pipeline.errors import UserError
 
 Sample = Mapping[str, Any]
@@ -39,7 +39,7 @@ def is_inspect(suffix: str, data: bytes) -> bool:
     return suffix == ".json" and b'"eval"' in head and b'"version"' in head and b'"status"' in head
 
 
-def records(path: Path, data: bytes, targets: str) -> Records:
+def records(path: Path, data: bytes) -> Records:
     """The records of a log, a sample in each epoch; those of a question are one group."""
     where = str(path)
     header, samples = _from_zip(data, where) if data.startswith(_ZIP) else _from_json(data, where)

@@ -16,8 +16,8 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, NamedTuple
 
-from vouch.library.logs import Record, Records
-from vouch.models.released.objects import is_pair, number_of, objects
+from vouch.library.records import Record, Records
+from vouch.models.released.objects import behind_question, is_pair, number_of, objects
 from vouch.pipeline.errors import UserError
 
 Line = Mapping[str, Any]
@@ -61,6 +61,8 @@ def records(path: Path, data: bytes, targets: str) -> Records:
         raise UserError(f"{where}: holds texts and scores of choices; read one task at a time")
     if True in kinds:
         made = _scored(found, list(documents.values()), where, targets)
+    elif targets:
+        raise UserError(f"{where}: holds texts, but targets is for log-likelihoods of choices; leave it out")
     else:
         made = _generated(list(documents.values()), where)
     named = _FILE.match(path.name)
@@ -106,10 +108,8 @@ def _choices(values: Line, where: str) -> Choice | None:
         pairs = _raw_pairs(values.get("resps"))
         if not pairs:
             return None
-    requests = _requests(values)
-    if "acc_mutual_info" in values and len(pairs) % 2 == 0:
-        pairs = pairs[: len(pairs) // 2]  # the rest are the choices without the question
-    requests = requests[: len(pairs)]
+    pairs = behind_question(values, pairs)
+    requests = _requests(values)[: len(pairs)]
     scores = [number_of(pair[0]) for pair in pairs]
     if any(score is None for score in scores):
         raise UserError(f"{where}: log-likelihood {str(pairs[scores.index(None)][0])[:40]!r} is no number")

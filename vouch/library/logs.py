@@ -15,57 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vouch.library import check
+from vouch.library import check, inspect_logs, lm_eval_logs, vlmevalkit_logs
 from vouch.library.estimates import Estimate, Result, mean_of
-from vouch.metrics.text.reader.options import OPTION, Choices
-from vouch.metrics.text.reader.reader import read
+from vouch.library.records import Record, Records, chosen, is_judged, own_score, reading, verdict
 from vouch.pipeline.errors import UserError
-
-
-@dataclass(frozen=True)
-class Record:
-    """One answer that a harness scored.
-
-    question     the name of the question: several answers to one have the same
-    group        what must not be split: the question, the document or the image
-    logits       a number for each option; empty if the log has none
-    options      texts of the options in the order of the logits, as far as they are known
-    correct      indices of the correct options; empty if unknown, or if the question is open
-    texts        the generated texts, the one that is scored first
-    target       the correct answer as the log writes it
-    asked        the text of the question
-    filtered     what the harness read, by its filter or scorer
-    scores       its scores, the one that counts first; NaN where it gave none
-    problem      why the record has no logits, for a log that has some
-    """
-
-    question: str
-    group: str
-    logits: tuple[float, ...] = ()
-    options: tuple[str, ...] = ()
-    correct: frozenset[int] = frozenset()
-    texts: tuple[str, ...] = ()
-    target: str = ""
-    asked: str = ""
-    filtered: Mapping[str, str] = field(default_factory=dict)
-    scores: Mapping[str, float] = field(default_factory=dict)
-    problem: str = ""
-
-
-class Records(NamedTuple):
-    """All records of a file. no_logits: what to do to get probabilities from this harness.
-
-    reported: the harness's own mean, where it wrote no score for each answer. circular: whether a score is
-    that of all copies of a question together.
-    """
-
-    harness: str
-    task: str
-    model: str
-    records: Sequence[Record]
-    no_logits: str
-    reported: float | None = None
-    circular: bool = False
 
 
 class Samples(NamedTuple):
@@ -144,16 +97,25 @@ class Log(Result):
     def _has_logits(self) -> bool:
         return bool(self._records[0].logits)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """A log is several arrays. Raises NoArray."""
+        if not self._has_logits:
+            raise check.NoArray(self._no_probabilities())
+        raise check.NoArray("is a log; give its arrays, as log.logits, log.answers, groups=log.groups")
+
     @cached_property
     def logits(self) -> Any:
         """[n, k] float64. Raises ValueError if the log holds texts alone."""
         if not self._has_logits:
-            why = next((f" ({id} {one.problem})" for id, one in self._rows if one.problem), "")
-            raise ValueError(f"{self.source}: holds texts and no probabilities{why}; {self._no_logits}")
+            raise ValueError(self._no_probabilities())
         width = max(len(record.logits) for record in self._records)
         return np.array(
             [[*record.logits, *[-np.inf] * (width - len(record.logits))] for record in self._records]
         )
+
+    def _no_probabilities(self) -> str:
+        why = next((f" ({id} {one.problem})" for id, one in self._rows if one.problem), "")
+        return f"{self.source}: holds texts and no probabilities{why}; {self._no_logits}"
 
     @cached_property
     def answers(self) -> Any:
@@ -254,7 +216,8 @@ def from_log(*paths: str | Path, targets: str = "") -> Log:
     paths: one file, or those of several tasks of one model and harness. Files are samples_*.jsonl (written
     with --log_samples), *.eval and *.json of Inspect, and VLMEvalKit's predictions (xlsx, tsv, csv, json),
     whose `_result`, `_auxmatch` and `_acc` files are found beside them. targets: `index` or `text` says how
-    lm-evaluation-harness writes targets, for a log whose own score leaves that open.
+    lm-evaluation-harness writes the targets of choices, if the log's own score leaves that open; of other
+    logs it is refused.
 
     Log-likelihoods of options and log-probabilities of the letters become `logits`; a generated text is read
     by `read_answer`'s reader. Raises ValueError in one line, which names the file and the line or sample.
@@ -269,7 +232,7 @@ def from_log(*paths: str | Path, targets: str = "") -> Log:
 
 
 def _records(path: Path, targets: str) -> Records:
-    """The records of one file, by the reader that its name and first bytes call for."""
+    """The records of one file. Raises ValueError."""
     where = str(path)
     try:
         data = path.read_bytes()
@@ -280,23 +243,27 @@ def _records(path: Path, targets: str) -> Records:
     if not data.strip():
         raise ValueError(f"{where}: is empty; the run wrote nothing")
     try:
-        records: Records = _reader(path, data)(path, data, targets)
-        return records
+        return _read(path, data, targets)
     except UserError as error:
         raise ValueError(str(error)) from None
     except RecursionError:
         raise ValueError(f"{where}: nested too deep; correct the file") from None
 
 
-def _reader(path: Path, data: bytes) -> Any:
-    from vouch.library import inspect_logs, lm_eval_logs, vlmevalkit_logs
-
+def _read(path: Path, data: bytes, targets: str) -> Records:
+    """By the reader that the name and the first bytes call for. Raises UserError."""
     suffix = path.suffix.lower()
     if inspect_logs.is_inspect(suffix, data):
-        return inspect_logs.records
-    if suffix in vlmevalkit_logs.TABLES or (suffix == ".json" and vlmevalkit_logs.is_table(data)):
-        return vlmevalkit_logs.records
-    return lm_eval_logs.records
+        records = inspect_logs.records(path, data)
+    elif suffix in vlmevalkit_logs.TABLES or (suffix == ".json" and vlmevalkit_logs.is_table(data)):
+        records = vlmevalkit_logs.records(path, data)
+    else:
+        return lm_eval_logs.records(path, data, targets)
+    if targets:
+        raise UserError(
+            f"{path}: is of {records.harness}, but targets is for lm-evaluation-harness; leave it out"
+        )
+    return records
 
 
 def _joined(files: Sequence[Records], names: Sequence[str]) -> Records:
@@ -327,21 +294,12 @@ def _own_group(record: Record, task: str) -> str:
     return f"{task}:{record.group}" if record.group == record.question else record.group
 
 
-def reading(record: Record, text: str) -> int | None:
-    """The index of the option that a text names, by the reader of `read_answer`."""
-    labels = tuple(ascii_uppercase[: len(record.options)])
-    if {option.lower() for option in record.options} == {"yes", "no"}:
-        labels = ("",) * len(record.options)
-    answer = read(text, Choices(labels, record.options, record.asked))
-    return answer.places[0] if answer.verdict == OPTION else None
-
-
 def _log(source: str, given: Records) -> Log:
     kept, left_out = _kept(source, given)
     ids, records = [id for id, _ in kept], [record for _, record in kept]
-    verdicts = [_verdict(record) for record in records]
-    correct = np.array([np.nan if verdict is None else verdict for verdict in verdicts])
-    own, judged = np.array(list(map(_own, records))), np.array(list(map(_is_judged, records)))
+    verdicts = [verdict(record) for record in records]
+    correct = np.array([np.nan if each is None else each for each in verdicts])
+    own, judged = np.array(list(map(own_score, records))), np.array(list(map(is_judged, records)))
     names, groups = [record.question for record in records], [record.group for record in records]
     ours = _by_question(correct, names) if given.circular else correct
     off = judged & ~np.isnan(own) & (np.abs(np.nan_to_num(own) - ours) > 1e-9)
@@ -359,7 +317,7 @@ def _log(source: str, given: Records) -> Log:
         groups=groups,
         differing=[id for id, each in zip(ids, off.tolist(), strict=True) if each],
         left_out=left_out,
-        readings=[None if record.logits else _chosen(record) for record in records],
+        readings=[None if record.logits else chosen(record) for record in records],
         _records=records,
         _correct=correct,
         _no_logits=given.no_logits,
@@ -371,11 +329,11 @@ def _kept(source: str, given: Records) -> tuple[list[tuple[str, Record]], dict[s
     if not given.records:
         raise ValueError(f"{source}: holds no samples; run the harness with its log of samples")
     has_logits = any(record.logits for record in given.records)
-    scored = any(_verdict(record) is not None for record in given.records)
+    scored = any(verdict(record) is not None for record in given.records)
     kept, left_out = [], {}
     for id, record in _named(given.records):
         problem = _problem(record, has_logits)
-        if not problem and scored and _verdict(record) is None:
+        if not problem and scored and verdict(record) is None:
             problem = "nothing says whether it is correct"
         if problem:
             left_out[id] = problem
@@ -390,7 +348,8 @@ def _kept(source: str, given: Records) -> tuple[list[tuple[str, Record]], dict[s
 def _mean(given: Records) -> float | None:
     """The mean of the harness's score, over questions if a score is that of all copies of one."""
     scores = {
-        record.question if given.circular else str(n): _own(record) for n, record in enumerate(given.records)
+        record.question if given.circular else str(n): own_score(record)
+        for n, record in enumerate(given.records)
     }
     known = [score for score in scores.values() if not np.isnan(score)]
     return float(np.mean(known)) if known else given.reported
@@ -418,31 +377,6 @@ def _problem(record: Record, has_logits: bool) -> str:
     if len(record.logits) > check.MOST or len(record.options) > check.MOST:
         return f"has more than {check.MOST} options"
     return "" if has_logits or record.texts else record.problem or "has no answer"
-
-
-def _own(record: Record) -> float:
-    """The harness's score; NaN if it gave none."""
-    return next(iter(record.scores.values()), np.nan)
-
-
-def _is_judged(record: Record) -> bool:
-    """Whether our own logits or reading say if it is correct."""
-    return bool(record.correct and (record.logits or record.options))
-
-
-def _verdict(record: Record) -> float | None:
-    """1 if it is correct, 0 if not: by ours or, of open questions, the harness's score. None: unknown."""
-    if _is_judged(record) and (record.logits or record.texts):
-        return float(_chosen(record) in record.correct)
-    own = _own(record)
-    return own if 0 <= own <= 1 else None
-
-
-def _chosen(record: Record) -> int | None:
-    """The option that is chosen: of the largest logit, the first of equal ones, or the one that is read."""
-    if record.logits:
-        return record.logits.index(max(record.logits))
-    return reading(record, record.texts[0]) if record.options else None
 
 
 def _by_question(correct: Any, names: Sequence[str]) -> Any:

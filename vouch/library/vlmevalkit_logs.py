@@ -11,7 +11,7 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
-from vouch.library.logs import Record, Records
+from vouch.library.records import SCORE_COLUMNS, Record, Records, score_in
 from vouch.models.released.rows import READERS
 from vouch.pipeline.errors import UserError
 
@@ -20,7 +20,6 @@ TABLES = (".xlsx", ".tsv", ".csv")
 RESULTS = ("_result", "_auxmatch")
 COPIES = 1_000_000
 NO_LOGITS = "VLMEvalKit logs texts alone"
-_TRUTH = {"true": 1.0, "false": 0.0}
 
 
 def is_table(data: bytes) -> bool:
@@ -28,7 +27,7 @@ def is_table(data: bytes) -> bool:
     return data.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"[") and b'"prediction"' in data[:1_000_000]
 
 
-def records(path: Path, data: bytes, targets: str) -> Records:
+def records(path: Path, data: bytes) -> Records:
     """The records of predictions. Raises UserError."""
     where = str(path)
     rows = _table(path, data)
@@ -36,7 +35,7 @@ def records(path: Path, data: bytes, targets: str) -> Records:
         raise UserError(f"{where}: holds no rows; run the model again")
     if missing := [name for name in ("index", "prediction") if name not in rows[0]]:
         known = ", ".join(map(str, rows[0]))[:120]
-        scores = {"item", "model", "score"} <= set(rows[0])
+        scores = set(SCORE_COLUMNS) <= set(rows[0])
         hint = "a table of scores is for `vouch compare` and vouch.compare_scores" if scores else "correct it"
         raise UserError(f"{where}: no column {missing[0]}, it has {known}; {hint}")
     results = {_index(row, where): row for row in rows if "hit" in row} or _results(path)
@@ -118,16 +117,9 @@ def _accuracy(path: Path) -> float | None:
         file = path.with_name(f"{path.stem}_acc{end}")
         if file.is_file():
             rows = _table(file, file.read_bytes())
-            value = _number(_cell(rows[0], "Overall")) if len(rows) == 1 else float("nan")
+            value = score_in(_cell(rows[0], "Overall")) if len(rows) == 1 else float("nan")
             return None if value != value else value
     return None
-
-
-def _number(text: str) -> float:
-    try:
-        return _TRUTH.get(text.lower(), float("nan")) if text.lower() in _TRUTH else float(text)
-    except ValueError:
-        return float("nan")
 
 
 def _record(
@@ -143,7 +135,7 @@ def _record(
     result: Row = results.get(index) or results.get(base, {})
     shown = _shown(row)
     options = ("Yes", "No") if yes_no else shown
-    own = _number(_cell(result, "hit") or _cell(result, "score"))
+    own = score_in(_cell(result, "hit") or _cell(result, "score"))
     return Record(
         question=question,
         group=images.get(base) or question,

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 import vouch
-from tests.library.test_logs import CHOICES, FORMS, HEAD, answered, eval_log, generated, scored, top
+from tests.library.test_inspect_logs import HEAD, answered, eval_log, scored, top
+from tests.library.test_lm_eval_logs import CHOICES, FORMS, generated
 from vouch.pipeline.errors import UserError
 
 WORDS = b'"resps": | "choices": | "logprobs": | "scores": | "-inf" | NaN | null | [[[[ | "target": "2" | prompt'.split(

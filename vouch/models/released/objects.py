@@ -9,7 +9,7 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
 from vouch.pipeline.errors import UserError
@@ -180,6 +180,12 @@ def _value(text: str, at: int, where: str) -> tuple[Any, int]:
 def is_pair(answer: Any) -> bool:
     """Whether it is [log-likelihood, is greedy], the answer to one choice."""
     return isinstance(answer, list) and len(answer) == 2 and answer[1] in (True, False, "True", "False")
+
+
+def behind_question(sample: Mapping[str, Any], answers: list[Any]) -> list[Any]:
+    """The answers to the choices behind the question: for acc_mutual_info each is scored without it, too."""
+    both = "acc_mutual_info" in sample and len(answers) % 2 == 0
+    return answers[: len(answers) // 2] if both else answers
 
 
 def number_of(value: Any) -> float | None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vouch.models.released.logits import MAX_ROWS, id_text
-from vouch.models.released.objects import is_pair, number_of, objects
+from vouch.models.released.objects import behind_question, is_pair, number_of, objects
 from vouch.pipeline.errors import UserError
 
 ROUNDING = 1e-3  # a log-likelihood of 0 may come out a little above it
@@ -147,8 +147,7 @@ def _sample(
     answers = [_only(request, where) for request in (given if isinstance(given, list) else [given])]
     if any(answer is None for answer in answers):
         return LogSample(line, doc_id, name)
-    if "acc_mutual_info" in values and len(answers) % 2 == 0:
-        answers = answers[: len(answers) // 2]  # the rest are the choices without the question
+    answers = behind_question(values, answers)
     if answers and all(is_pair(answer) for answer in answers):
         choices = tuple(_log_likelihood(answer[0], choice, where) for choice, answer in enumerate(answers, 1))
         if max(choices) == -math.inf:

@@ -1,0 +1,37 @@
+"""`vouch compare` of files: a table of scores."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.library.test_scores import gpqa
+from vouch.cli.main import main
+
+
+def test_a_table_of_scores_on_the_screen_and_as_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`vouch compare scores.csv` needs no checkout."""
+    monkeypatch.chdir(tmp_path)
+    gpqa().to_csv("scores.csv", index=False)
+    assert main(["compare", "scores.csv", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["pairs"][0]["difference"]["value"] == pytest.approx(0.0586, abs=5e-5)
+    assert main(["compare", "scores.csv"]) == 0
+    screen = capsys.readouterr().out
+    for words in ("scores.csv: 2 models, 198 questions, 5 runs", "A is better", "0.0363", "61 %", "39 %"):
+        assert words in screen
+    Path("alone.csv").write_text("item,model,score\n1,a,1\n2,a,0\n")
+    assert main(["compare", "alone.csv"]) == 0
+    assert "one model: nothing to compare it with" in capsys.readouterr().out
+    for arguments, reason in (
+        (["nowhere.csv"], "nowhere.csv: no such file"),
+        (["scores.csv", "llava"], "llava: is no file"),
+        (["scores.csv", "--dataset", "d"], "--dataset: is for models of a checkout"),
+        (["scores.csv", "--fail-if", "p < 1"], "--fail-if: is for models"),
+        (["llava"], "not inside a checkout"),
+    ):
+        assert main(["compare", *arguments]) == 1
+        error = capsys.readouterr().err
+        assert reason in error and error.count("\n") == 1
