@@ -18,8 +18,8 @@ from vouch.cli.leaderboard import (
     Cells,
     Column,
     Row,
+    blind_of,
     cells,
-    is_blind,
     left_out,
     long_name,
     small,
@@ -224,7 +224,7 @@ def corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
     gets `claims`, the number of comparisons that were corrected together. Pairs with a blind baseline are a
     family of their own.
     """
-    blind = {(dataset, model) for (dataset, *_, model), of in every.items() if is_blind(of)}
+    blind = blind_of(every)
     apart = [(row["dataset"], row["second"]) in blind for row in rows]
     families = [
         [row for row, with_blind in zip(rows, apart, strict=True) if with_blind == which]
