@@ -282,6 +282,19 @@ def test_open_questions_have_no_guess_to_be_better_than(make: Make) -> None:
     assert kinds == [{"loss", "blind"}, {"loss"}]
 
 
+def test_a_guess_answers_no_open_question_and_only_graded_questions_count(make: Make) -> None:
+    """As beside a blind baseline, so that a page has one accuracy of a guess."""
+    evidence = make(Made())
+    items = evidence.items.assign(options=[[], ["a", "b"]] * (len(evidence.items) // 2))
+    mixed = replace(evidence, items=items)
+    assert mixed.chance("shapes") == pytest.approx(1 / 4)
+    asked = evidence.outcomes["item"].isin(items["id"][items["options"].map(len) > 0])
+    choices = replace(mixed, outcomes=evidence.outcomes[asked])
+    assert choices.chance("shapes") == pytest.approx(1 / 2)
+    ungraded = edited(mixed, "outcomes", "clean_correct == clean_correct", clean_correct=float("nan"))
+    assert ungraded.chance("shapes") == 0
+
+
 def test_small_data_claim_nothing(make: Make) -> None:
     evidence = seeing(make(MADE))
     items = evidence.items.assign(group=[f"g{row % 12}" for row in range(len(evidence.items))])

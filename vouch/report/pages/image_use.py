@@ -2,6 +2,8 @@
 with text painted into it. How much corruption of the image costs is in severity.py.
 """
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from markupsafe import Markup
 
 from vouch.metrics.blind import UNSOLVED_ACCURACY
@@ -24,6 +26,7 @@ from vouch.report.table import (
     model_cell,
 )
 from vouch.tables.asked import ORIGINAL, TYPOGRAPHIC, TYPOGRAPHIC_CONTROL
+from vouch.tables.results import of_first_output, solved_blind
 
 BLIND_TEXT = Markup("""\
 A language model answers the same questions without their images. What it answers beyond a guess needs no
@@ -63,15 +66,20 @@ def _blind_blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 def _solved(evidence: Evidence, dataset: str) -> str:
     """How many questions are solved blind, and how many would be if the language models guessed."""
-    frame = evidence.blind_answers
-    frame = frame[(frame["dataset"] == dataset) & (frame["output"] == evidence.outputs(dataset)[0])]
+    frame = evidence.blind_answers[evidence.blind_answers["dataset"] == dataset]
     if frame.empty:
         return ""
-    count, models, guessed = int(frame["solved"].sum()), int(frame["models"].iloc[0]), frame["chance"].sum()
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    rows = of_first_output(table)
+    count, models, guessed = (
+        len(solved_blind(table)),
+        rows["models"][0].as_py(),
+        pc.sum(rows["chance"]).as_py(),
+    )
     which = "the language model answers" if models == 1 else f"all {models} language models answer"
     expected = f"{'a guesser' if models == 1 else f'{models} guessers'} would solve {round(guessed):,}"
     text = (
-        f"{formatting.count(count)} of {formatting.plural(len(frame), 'question')} with an image "
+        f"{formatting.count(count)} of {formatting.plural(len(rows), 'question')} with an image "
         f"{'is' if count == 1 else 'are'} solved blind: {which} them correctly; {expected}."
     )
     if models == 1 and guessed:
