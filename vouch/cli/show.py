@@ -44,7 +44,7 @@ that contain the correct answer{target}. Set size: mean number of options in suc
 fewer are more certain. ECE: how far confidence is from accuracy. [low, high]: 95 % interval.
 `vouch show --all` has every column, --json all digits.
 """
-BLIND = "(blind): a language model, which takes no images. It is compared, but never best.\n"
+BLIND_LEGEND = "(blind): a language model, which takes no images. It is compared, but never best.\n"
 Lines = Sequence[tuple[Line, list[str]]]
 """Lines, each with the texts of its columns."""
 
@@ -108,7 +108,7 @@ def headline(now: Cells, every: bool = False) -> str:
     lines = [(key, [_short(column, now[key].get(column)) for column in _HEADLINE]) for key in ordered(now)]
     targets = {1 - row["alpha"] for of in now.values() for row in of.values() if row["alpha"] is not None}
     target = f" (target {min(targets):g})" if len(targets) == 1 else ""
-    blind = BLIND if blind_of(now) else ""
+    blind = BLIND_LEGEND if blind_of(now) else ""
     return f"{_grouped(now, lines)}\n{LEGEND.format(target=target)}{blind}"
 
 

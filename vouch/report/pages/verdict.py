@@ -35,7 +35,7 @@ _WORDS = {
 MEASURES = tuple(Measured(metric, score, *_WORDS[metric]) for metric, score in headline_columns(1))
 
 
-BLIND = Column("Blind %", "accuracy of the best language model, which takes no images", True)
+BY_TEXT = Column("Blind %", "accuracy of the best language model, which takes no images", True)
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ def _grid(evidence: Evidence) -> Grid:
         Column("Best, with ties", "the most accurate model, and ties, of those that pass the image tests"),
         *(each.column for each in MEASURES[:1]),
         Column("Guess %", "accuracy of a guess among the options", True),
-        *([BLIND] if by_text else []),
+        *([BY_TEXT] if by_text else []),
         *(each.column for each in MEASURES[1:]),
         Column("Questions", f"with fewer than {MINIMUM} independent ones, no model is named", True),
         Column(
