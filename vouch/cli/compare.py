@@ -92,10 +92,10 @@ def run(options: argparse.Namespace) -> int:
     in the clean protocol.
 
     p is the one in the report: corrected by Holm's method over all pairs of models on all datasets, and
-    clustered by groups of copied questions. Pairs with a blind baseline are corrected over all such pairs; the
-    report tests only those with the best one of each dataset, and each one against a guess, so its p differs.
-    For variations other than `original`, p is for this pair only. The minimum detectable effect is the smallest
-    true difference that a study of this size detects with 80 % power.
+    clustered by groups of copied questions. Pairs with a blind baseline are corrected over all such pairs;
+    the report tests those with the best one of each dataset, and each one against a guess, so its p differs.
+    For variations other than `original`, p is for this pair only. The minimum detectable effect is the
+    smallest true difference that a study of this size detects with 80 % power.
 
     --fail-if is a gate for CI. The exit status is 3 if a rule about A minus B holds on any dataset and
     request type that either model has, and 1 if a rule cannot be evaluated on one of them. Rules may name
