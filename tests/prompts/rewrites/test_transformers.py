@@ -1,5 +1,6 @@
 """A local language model as rewriter: a tiny random Llama that the test writes."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from vouch.prompts.asking import PlainText
 from vouch.prompts.asking import transformers as engine
 from vouch.prompts.rewrites.config import RewriteConfig
 from vouch.prompts.rewrites.content import instruction
-from vouch.prompts.rewrites.table import RewriteTask, TaskInTurns
+from vouch.prompts.rewrites.table import RewriteTask
 from vouch.tables.answered import Pin, Source, folder_digests, write_pin
 
 TASK = RewriteTask("What colour is the circle?", "lr_i")
@@ -130,7 +131,7 @@ def test_a_reply_does_not_depend_on_what_else_is_asked(tmp_path: Path) -> None:
 
 
 def test_examples_as_turns_of_the_conversation(tmp_path: Path) -> None:
-    task, words = TaskInTurns(TASK.question, TASK.kind), instruction(TASK.kind)
+    task, words = replace(TASK, in_turns=True), instruction(TASK.kind)
     turns = [f"USER {one.q} {one.a}" for one in words.examples]
     folder = save(tmp_path / "model", [1], TURNS, context=2048)
     written = greedy(folder, " ".join([words.head, *turns, f"USER {TASK.question}"]), 8)
@@ -138,7 +139,7 @@ def test_examples_as_turns_of_the_conversation(tmp_path: Path) -> None:
     asked = PlainText(task.prompt, start_is_enough=True, system=task.system, turns=task.turns)
     ((_, reply),) = engine.load(pin(folder), RewriteConfig(device="cpu", max_tokens=8)).ask([asked])
     assert reply.text == " ".join(WORDS[n] for n in written if n > 1)
-    assert task != TASK and task.prompt == TASK.question and task.read('A: "Yes?"') == "Yes?"
+    assert task == TASK and task.prompt == TASK.question and task.read('A: "Yes?"') == "Yes?"
 
 
 def test_a_template_of_the_pin_stands_in_for_the_models_own(tmp_path: Path) -> None:
