@@ -142,6 +142,30 @@ def test_examples_as_turns_of_the_conversation(tmp_path: Path) -> None:
     assert task == TASK and task.prompt == TASK.question and task.read('A: "Yes?"') == "Yes?"
 
 
+@pytest.mark.parametrize(
+    ("of_system", "problem"),
+    [
+        ("{{ raise_exception('no system role') }}", r"processor refuses it \(no system role\)"),
+        ("", "chat template drops the system message"),
+    ],
+)
+def test_a_template_without_system_messages_stops_the_stage(
+    of_system: str, problem: str, tmp_path: Path, project: Project
+) -> None:
+    """At once and in one line: every question would be refused."""
+    system = "{% if message['role'] == 'system' %}" + of_system + "{% else %}"
+    template = TURNS.replace("messages %}", "messages %}" + system).replace(
+        "{% endfor", "{% endif %}{% endfor"
+    )
+    project.items(item("a", TASK.question))
+    write_pin(Path("data/models/writer.json"), pin(save(tmp_path / "model", [1], template)))
+    project.rewrite = {"rewriter": "data/models/writer.json", "device": "cpu", "examples": "turns"}
+    with refused(f"writer: cannot be asked with a system message .*{problem}.*rewrite.examples: text"):
+        project.rows()
+    del project.rewrite["examples"]
+    assert project.rows()
+
+
 def test_a_template_of_the_pin_stands_in_for_the_models_own(tmp_path: Path) -> None:
     folder = save(tmp_path / "model", list(range(len(WORDS))), "{{ raise_exception('own') }}")
     ((_, found),) = engine.load(pin(folder, template=TEMPLATE), RewriteConfig(device="cpu")).ask([TASK])
