@@ -8,6 +8,7 @@ other words (`restated`).
 import re
 from bisect import bisect_right
 from functools import cached_property
+from itertools import chain
 
 from vouch.metrics.text.numbers import FORMULA, number
 from vouch.metrics.text.reader import cues
@@ -200,7 +201,8 @@ class Weighed:
         low, end = self.text.low, it.group.end
         if it.group.span.own or it.group.form == TEXT or not "\u4e00" <= low[end : end + 1] <= "\u9fff":
             return False
-        return not any(kind == LINK and low.startswith(one, end) for one, kind in cues.ENDS)
+        ends = chain.from_iterable(cues.ENDS.values())
+        return not any(kind == LINK and low.startswith(one, end) for one, kind in ends)
 
     def _inside(self, it: Context, yes_no: bool, affirmed: bool) -> str:
         """The kind of a piece within a line."""
