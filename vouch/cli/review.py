@@ -20,20 +20,8 @@ from vouch.pipeline.files import write_text
 from vouch.pipeline.records import intact
 from vouch.prompts.asking import CachedModel, PlainText, Writer
 from vouch.tables.answered import JUDGED, TEXT, judged_path, pin_path, read_pin, text_path
-from vouch.tables.asked import (
-    ITEMS,
-    ORIGINAL,
-    PROMPTS,
-    items_path,
-    prompts_path,
-)
-from vouch.tables.decisions import (
-    Decided,
-    csv_text,
-    judgements_path,
-    judgements_text,
-    read_judgements,
-)
+from vouch.tables.asked import ITEMS, ORIGINAL, PROMPTS, items_path, prompts_path
+from vouch.tables.decisions import Decided, csv_text, judgements_path, judgements_text, read_judgements
 
 
 def project_with(dataset: str) -> Project:

@@ -27,12 +27,7 @@ from vouch.prompts.rewrites.table import (
 from vouch.tables.asked import ACCEPTED, KINDS, REJECTED, REWRITES, rewrites_path
 from vouch.tables.decisions import csv_text
 
-INFORMATION = (
-    "doubt",
-    "status",
-    "reason",
-    "rewrite",
-)  # further columns of an export
+INFORMATION = ("doubt", "status", "reason", "rewrite")  # further columns of an export
 Row = Mapping[str, Any]
 Decisions = Mapping[RewriteTask, RewriteDecision]
 
@@ -74,35 +69,51 @@ def run_rewrites(options: argparse.Namespace) -> int:
     if options.decided:
         return _import_rewrites(options.dataset, options.decided)
     rows = REWRITES.read(intact(rewrites_path(options.dataset))).to_pylist()
-    rows = [row for row in rows if options.kind in (None, row["kind"])]
     path = decisions_path(options.dataset)
     decided = {one.task: one for one in read_decisions(path)}
-    ordered = by_doubt(rows, decided)
-    left = sum(_task(row) not in decided for row in rows)
+    rows = by_doubt([row for row in rows if options.kind in (None, row["kind"])], decided)
     if options.export:
-        _check_nothing_lost(options.export, decided)
-        write_text(options.export, exported_rewrites(ordered, decided))
-        print(
-            f"rewrites: {len(rows)} in {options.export}, {left} of them undecided, which come first; "
-            "fill in `decision`, then --import it"
-        )
+        print(_export_rewrites(options.export, rows, decided))
     elif options.accept_checked:
-        most = inf if options.doubt is None else options.doubt
-        waiting = [row for row in ordered if _task(row) not in decided and _doubt(row) <= most]
-        new = {_task(row): _accepted(row) for row in waiting if _is_checked(row)}
-        _write(path, decided, {**decided, **new})
-        print(
-            f"rewrites: {len(new)} accepted that pass every check, {left - len(new)} undecided; `dvc repro` "
-            f"applies {path}, --undo-checked takes it back"
-        )
+        print(_accept_checked(path, rows, decided, inf if options.doubt is None else options.doubt))
     elif options.undo_checked:
-        shown = set(map(_task, rows))
-        kept = {task: one for task, one in decided.items() if task not in shown or not _by_checks(one)}
-        _write(path, decided, kept)
-        print(f"rewrites: {len(decided) - len(kept)} taken back, {len(kept)} decisions left in {path}")
+        print(_undo_checked(path, rows, decided))
     else:
-        print(listing(ordered, options.all, left), end="")
+        print(listing(rows, options.all, _undecided(rows, decided)), end="")
     return 0
+
+
+def _undecided(rows: Sequence[Row], decided: Decisions) -> int:
+    return sum(_task(row) not in decided for row in rows)
+
+
+def _export_rewrites(target: Path, rows: Sequence[Row], decided: Decisions) -> str:
+    """Writes the file to decide in; returns what to say about it."""
+    _check_nothing_lost(target, decided)
+    write_text(target, exported_rewrites(rows, decided))
+    return (
+        f"rewrites: {len(rows)} in {target}, {_undecided(rows, decided)} of them undecided, which come "
+        "first; fill in `decision`, then --import it"
+    )
+
+
+def _accept_checked(path: Path, rows: Sequence[Row], decided: Decisions, most: float) -> str:
+    """Accepts what passes every check and has no decision, up to this doubt; returns what to say about it."""
+    waiting = [row for row in rows if _task(row) not in decided and _doubt(row) <= most]
+    new = {_task(row): _accepted(row) for row in waiting if _is_checked(row)}
+    _write(path, decided, {**decided, **new})
+    return (
+        f"rewrites: {len(new)} accepted that pass every check, {_undecided(rows, decided) - len(new)} "
+        f"undecided; `dvc repro` applies {path}, --undo-checked takes it back"
+    )
+
+
+def _undo_checked(path: Path, rows: Sequence[Row], decided: Decisions) -> str:
+    """Takes back what --accept-checked accepted among the rows; returns what to say about it."""
+    shown = set(map(_task, rows))
+    kept = {task: one for task, one in decided.items() if task not in shown or not _by_checks(one)}
+    _write(path, decided, kept)
+    return f"rewrites: {len(decided) - len(kept)} taken back, {len(kept)} decisions left in {path}"
 
 
 def _write(path: Path, before: Decisions, after: Decisions) -> None:
