@@ -96,8 +96,8 @@ def _rule(pattern: str) -> re.Pattern[str]:
 
 
 def _before() -> tuple[dict[str, str], dict[str, list[tuple[str, str]]]]:
-    """The kind of each word or phrase; and, for scripts without spaces, the endings with their kinds, by their
-    last character, the longest first."""
+    """The kind of each word or phrase. For scripts without spaces: by their last character, the endings with
+    their kinds, the longest first."""
     words: dict[str, str] = {}
     ends: dict[str, list[tuple[str, str]]] = {}
     for kind in ("filler", "weak", "link", "choose", "not"):
