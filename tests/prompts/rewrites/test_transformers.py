@@ -20,7 +20,7 @@ WORDS = [
     "<unk>",
     "</s>",
     *("Q", ":", "A", "what", "colour", "is", "the", "circle", "red"),
-    *("Rewrite", "Determine", "if", ".", "?", ",", "USER", "phrases", "<s>"),
+    *("Rewrite", "Determine", "if", ".", "?", ",", "USER", "phrases"),
 ]
 TURNS = (
     "{% for message in messages %}{{ 'USER ' if message['role'] == 'user' else '' }}{{ message['content'] }} "
@@ -68,8 +68,8 @@ def pin(folder: Path, **changes: Any) -> Pin:
     )
 
 
-def greedy(folder: Path, text: str, count: int, ended: bool = False) -> list[int]:
-    """The tokens by hand: the largest logit, one after the other. ended: whether the tokenizer ends texts."""
+def greedy(folder: Path, text: str, count: int) -> list[int]:
+    """The tokens by hand: the largest logit, one after the other."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -78,7 +78,6 @@ def greedy(folder: Path, text: str, count: int, ended: bool = False) -> list[int
         AutoTokenizer.from_pretrained(folder),
     )
     ids = tokenizer(text, return_tensors="pt")["input_ids"]
-    ids = ids[:, :-1] if ended else ids
     start = ids.shape[1]
     with torch.inference_mode():
         for _ in range(count):
@@ -100,23 +99,6 @@ def test_the_greedy_text_whatever_the_model_says_of_itself(tmp_path: Path, templ
     )
     ((_, cut),) = engine.load(pin(folder), RewriteConfig(max_tokens=len(expected), device="cpu")).ask([TASK])
     assert cut.text is None and cut.reason == "the answer is longer than rewrite.max_tokens"
-
-
-def test_a_prompt_goes_on_where_the_tokenizer_would_end_it(tmp_path: Path) -> None:
-    """Without a chat template the tokenizer writes what begins a text, and what ends it, which is cut off."""
-    from tokenizers import Tokenizer
-    from tokenizers.processors import TemplateProcessing
-
-    folder = save(tmp_path / "model", [1])
-    tokens = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    special = [("<s>", tokens.token_to_id("<s>")), ("</s>", tokens.token_to_id("</s>"))]
-    tokens.post_processor = TemplateProcessing(single="<s> $A </s>", special_tokens=special)
-    tokens.save(str(folder / "tokenizer.json"))
-    written = greedy(folder, "Rewrite if", 8, ended=True)
-    config = RewriteConfig(device="cpu", max_tokens=8)
-    ((_, reply),) = engine.load(pin(folder), config).ask([PlainText("Rewrite if", start_is_enough=True)])
-    written = written[: written.index(1)] if 1 in written else written
-    assert reply.text == " ".join(WORDS[n] for n in written if n > 1)
 
 
 def test_a_reply_does_not_depend_on_what_else_is_asked(tmp_path: Path) -> None:
