@@ -210,8 +210,3 @@ def test_other_buckets_are_refused_in_one_line(bucket: Any) -> None:
     ) as error:
         ExtractConfig(bucket=bucket)
     assert error.value.error_count() == 1
-
-
-def test_keys_of_stored_answers_hold_the_bucket_as_it_stands() -> None:
-    assert [ExtractConfig(bucket=bucket).bucket for bucket in BUCKETS] == [32, "geometric"]
-    assert ExtractConfig().bucket == 32
