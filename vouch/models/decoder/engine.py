@@ -73,9 +73,9 @@ def load_model(
     sees: whether it takes images. Raises UserError, one line, whatever is wrong with folder or device.
     """
     device = prepare_device(config.device, config.threads)
-    processor, _ = load_processor(folder, template, settings, sees)
+    processor, _, auto = load_processor(folder, template, settings, sees)
     with opening(folder, "cannot be loaded", "save the model anew"):
-        model, device = load_weights(auto_class(folder, sees), folder, dtype, config.device, device)
+        model, device = load_weights(auto, folder, dtype, config.device, device)
         if dtype != "float32":
             head_in_float32(model)
     return LoadedModel(model, processor, device)
@@ -85,20 +85,23 @@ def preparer(pin: Pin, folder: Path) -> Preparer:
     """What prepares the questions of a model, without its weights. Raises UserError, one line."""
     sandbox.start_renderer()
     hush()
-    processor, config = load_processor(folder, pin.template, pin.processor, pin.sees)
+    processor, config, _ = load_processor(folder, pin.template, pin.processor, pin.sees)
     template = with_variables(processor, pin.template, pin.template_kwargs)
     return Preparer(processor, template, InputNeeds.of(config))
 
 
 def load_processor(
     folder: Path, template: str | None, settings: Mapping[str, Any], sees: bool
-) -> tuple[Any, Any]:
-    """The processor of a model folder, complete, and the model's configuration. Raises UserError."""
+) -> tuple[Any, Any, Any]:
+    """The processor of a model folder, complete, the model's configuration, and the class that loads it.
+
+    Raises UserError.
+    """
     sandbox.check_tokenizer(folder)
     with opening(folder, "cannot be loaded", "save the model anew"):
-        auto_class(folder, sees)
-        processor = read_processor(folder, settings, sees)
         config = transformers.AutoConfig.from_pretrained(folder, **LOCAL)
+        auto = auto_class(folder, config, sees)
+        processor = read_processor(folder, settings, sees)
         family = family_of(config)
         family.check(processor, folder)
         if template is None and not getattr(processor, "chat_template", None):
@@ -107,7 +110,7 @@ def load_processor(
                 "as `template` in models.lock, or add chat_template.jinja to the model"
             )
         family.complete(processor, config)
-    return processor, config
+    return processor, config, auto
 
 
 def read_processor(folder: Path, settings: Mapping[str, Any], sees: bool) -> Any:
