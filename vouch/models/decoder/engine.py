@@ -5,6 +5,7 @@ own (encoder_decoder.py). How a question passes through: vouch/models/decoder/__
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,12 @@ import torch
 import transformers
 
 from vouch.models import sandbox
-from vouch.models.chat.chat import with_variables
+from vouch.models.chat.chat import TEXTS_ALONE, with_variables
 from vouch.models.config import ExtractConfig
 from vouch.models.decoder.answering import SharedPrefix
 from vouch.models.decoder.decoding import ends
 from vouch.models.decoder.passes import Forward
-from vouch.models.decoder.preparing import InputNeeds, LoadedModel, Preparer, TextProcessor
+from vouch.models.decoder.preparing import InputNeeds, LoadedModel, Preparer
 from vouch.models.decoder.self_check import choose_mode, keep_mode, known_mode, mode_path, probes
 from vouch.models.engine import ENGINES, Engine
 from vouch.models.families import family_of
@@ -111,6 +112,26 @@ def load_processor(
             )
         family.complete(processor, config)
     return processor, config, auto
+
+
+@dataclass
+class TextProcessor:
+    """The tokenizer of a language model as a processor: of texts, without images.
+
+    A tokenizer without a chat template, that of a base model, gets the texts alone.
+    """
+
+    tokenizer: Any
+    image_processor: None = None
+
+    @property
+    def chat_template(self) -> Any:
+        """Of the tokenizer: a text, or texts by name."""
+        return self.tokenizer.chat_template or TEXTS_ALONE
+
+    def __call__(self, text: list[str], images: None, **options: Any) -> dict[str, torch.Tensor]:
+        """The tokens."""
+        return {"input_ids": self.tokenizer(text, **options)["input_ids"]}
 
 
 def read_processor(folder: Path, settings: Mapping[str, Any], sees: bool) -> Any:
