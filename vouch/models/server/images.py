@@ -6,7 +6,8 @@ import io
 from typing import TYPE_CHECKING
 
 from vouch.models.server.client import Client, GivenUp, RequestTally, ServerSettings, TurnedDown
-from vouch.models.server.completions import BadAnswer, takes_no_images
+from vouch.models.server.completions import BadAnswer
+from vouch.models.server.problems import takes_no_images
 from vouch.pipeline.errors import UserError
 
 if TYPE_CHECKING:
