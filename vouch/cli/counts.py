@@ -24,6 +24,7 @@ from vouch.datasets.options import BUILT_SCHEMES
 from vouch.datasets.read.files import SourceFiles
 from vouch.models.batching import Passes, PlannedRow, Tokens, count_passes, planned_rows
 from vouch.models.config import ExtractConfig
+from vouch.models.kinds import sees_images
 from vouch.models.lock_entry import OPENAI, LockEntry
 from vouch.models.packs import PACK_PROMPTS
 from vouch.params.project import MODELS, Project, locked_models
@@ -32,7 +33,6 @@ from vouch.pipeline.records import intact
 from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import IMAGES, Item
 from vouch.prompts.template import read_template
-from vouch.tables.answered import pin_path, read_pin
 from vouch.tables.asked import (
     CIRCULAR,
     KINDS,
@@ -314,18 +314,9 @@ def _tokens(text: str) -> int:
 
 
 def take_images(project: Project) -> dict[str, bool]:
-    """Whether each model takes images, as far as its entry of models.lock or its pin says."""
+    """Whether each model takes images, as far as is known."""
     locked = locked_models()
-
-    def sees(model: str, source: str) -> bool:
-        if source == str(MODELS):
-            return locked[model].sees is not False
-        try:
-            return read_pin(pin_path(model)).sees
-        except UserError:  # no pin yet, or none that can be read
-            return True
-
-    return {model: sees(model, source) for model, source in project.models.items()}
+    return {name: sees_images(name, source, locked.get(name)) for name, source in project.models.items()}
 
 
 def count_datasets(
