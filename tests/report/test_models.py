@@ -277,9 +277,9 @@ def test_the_model_that_would_be_picked_is_named_first(make: Make) -> None:
             for m, (v, p) in of.items()
         ]
 
-    def pick(*rows: dict[str, Any]) -> str:
+    def pick(*rows: dict[str, Any], **made: Any) -> str:
         ranked = [row("confidence", 1.0, dataset=name) for name in ("shapes", "words")]
-        evidence = make(Made(datasets=("shapes", "words"), rankings=ranked))
+        evidence = make(Made(datasets=("shapes", "words"), rankings=ranked, **made))
         frame = pd.DataFrame(rows, columns=evidence.ranked.columns)
         part = part_of(RANKING_SECTION, replace(evidence, ranked=frame))
         return part.sentences[0]
@@ -291,6 +291,8 @@ def test_the_model_that_would_be_picked_is_named_first(make: Make) -> None:
     assert mentions(
         pick(*values("shapes", alpha=(1.0, 0.9), beta=(1.0, 0.8))), "pick alpha and beta.", "on 0 of"
     )
+    guessing = pick(*shapes, accuracy={"alpha": 0.3, "beta": 0.2})
+    assert mentions(guessing, "pick alpha.", "no model is named best")
 
 
 DIGEST = "ab" * 32

@@ -75,6 +75,8 @@ def test_guessing_is_not_praised(make: Make) -> None:
     none, enough = view.cards
     assert none.answer == "No model is recommended" and mentions(enough.answer, "About 560", "10 points")
     assert mentions(enough.why, "On shapes, 80 questions can show 26 points")
+    equal = VERDICT_SECTION.build(make(Made(accuracy={"alpha": 0.3, "beta": 0.3})))
+    assert "2 models answer 30.0\u202f% of the questions" in equal.because
     alone = VERDICT_SECTION.build(make(Made(accuracy={"alpha": 0.3})))
     assert mentions(alone.headline, "alpha is not shown to beat guessing on shapes")
 

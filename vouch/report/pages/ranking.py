@@ -268,21 +268,25 @@ def _part(evidence: Evidence, here: pd.DataFrame, ranked: pd.DataFrame, output: 
 def _pick(evidence: Evidence, ranked: pd.DataFrame) -> tuple[str, ...]:
     """The model that all label-free scores together pick, and on how many datasets it is among the best."""
     datasets: dict[str, list[str]] = {}
-    correct = 0
+    correct = of = 0
     for dataset, group in ranked.groupby("dataset"):
         first = group[group["rank"] == 1]
         datasets.setdefault(formatting.listed(sorted(first["model"])), []).append(str(dataset))
-        correct += set(first["model"]) <= set(leaders(evidence, str(dataset)))
+        best = leaders(evidence, str(dataset))
+        correct += set(first["model"]) <= set(best)
+        of += bool(best)
     if not datasets:
         return ()
     where = [
         who if len(datasets) == 1 else f"{who} on {formatting.listed(names)}"
         for who, names in datasets.items()
     ]
-    of = sum(map(len, datasets.values()))
+    pick = f"All label-free scores together would pick {'; '.join(where)}."
+    if not of:
+        return (f"{pick} By the labels, no model is named best.",)
     return (
-        f"All label-free scores together would pick {'; '.join(where)}. By the labels, this choice is best "
-        f"or tied for best on {formatting.count(correct)} of {formatting.plural(of, 'dataset')}.",
+        f"{pick} By the labels, this choice is best or tied for best on {formatting.count(correct)} of "
+        f"{formatting.plural(of, 'dataset')}.",
     )
 
 

@@ -192,7 +192,9 @@ def _because(evidence: Evidence, dataset: str) -> str:
     else:
         values = [number.value for number in known.values()]
         who = f"{len(known)} models answer"
-        share = f"{formatting.span(min(values), max(values), 1, 100)}{formatting.NARROW}%"
+        least, most = (formatting.percent(end) for end in (min(values), max(values)))
+        between = f"{formatting.span(min(values), max(values), 1, 100)}{formatting.NARROW}%"
+        share = least if least == most else between
     text = f"On {dataset}, {who} {share} of the questions correctly"
     if evidence.chance(dataset):
         text += f"; guessing gives {formatting.percent(evidence.chance(dataset), 0)}"
