@@ -15,6 +15,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from vouch.cli.lengths import TEXT_TOKENS, rows_of_pack
 from vouch.cli.printing import table
 from vouch.datasets.config import DatasetEntry
 from vouch.datasets.fetch.download import is_here, locate, promised
@@ -22,8 +23,9 @@ from vouch.datasets.fetch.origin import REMOTE
 from vouch.datasets.first_pass import expectation
 from vouch.datasets.options import BUILT_SCHEMES
 from vouch.datasets.read.files import SourceFiles
-from vouch.models.batching import Passes, PlannedRow, Tokens, count_passes, planned_rows
+from vouch.models.batching import Passes, PlannedRow, count_passes
 from vouch.models.config import ExtractConfig
+from vouch.models.kinds import sees_images
 from vouch.models.lock_entry import OPENAI, LockEntry
 from vouch.models.packs import PACK_PROMPTS
 from vouch.params.project import MODELS, Project, locked_models
@@ -32,7 +34,6 @@ from vouch.pipeline.records import intact
 from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import IMAGES, Item
 from vouch.prompts.template import read_template
-from vouch.tables.answered import pin_path, read_pin
 from vouch.tables.asked import (
     CIRCULAR,
     KINDS,
@@ -48,7 +49,6 @@ from vouch.tables.asked import (
 
 Cells = Sequence[tuple[str, str]]
 """Pairs of model and dataset that will be asked."""
-TEXT_TOKENS = 80  # of a prompt's words
 IMAGE = (1024, 768)  # pixels of the one image that a prompt is assumed to show
 OPTIONS = 4  # assumed for every prompt
 # The arithmetic of docs/internals/performance.md#gpu-hours; none of it was measured.
@@ -242,8 +242,6 @@ def kinds_of_questions(entry: DatasetEntry) -> Collection[str]:
     return kinds
 
 
-ASCII_CHARACTERS = 4.7  # of a token; with SmolLM2's tokenizer over 178 real questions
-BEFORE_TOKENS, BETWEEN_TOKENS = 23, 9  # of a chat template: before a prompt, and between it and the answer
 _READ = ["item", "variation", "outputs", "system", "turns", "text", "response", "options", "images"]
 
 
@@ -281,7 +279,7 @@ class _Tally:
             rows = [row for row in group if output in (row["outputs"] or ())][repeated:]
             size = 1 if output == TEXT else PACK_PROMPTS
             for start in range(0, len(rows), size):
-                self.rows.update(_planned(output, rows[start : start + size], sees))
+                self.rows.update(rows_of_pack(output, rows[start : start + size], sees))
             self.outputs[output] += len(rows)
             self.texts[group[0]["variation"]] += len(rows) if output == TEXT else 0
 
@@ -290,42 +288,10 @@ class _Tally:
         return {output: number for output, number in self.outputs.items() if number}, self.rows, self.texts
 
 
-def _planned(output: str, pack: Sequence[Mapping[str, Any]], sees: bool) -> Iterator[PlannedRow]:
-    """The rows of a pack, by the lengths of its texts. sees: whether the model takes their images."""
-    after_image = sees and bool(pack[0]["images"])
-    added = BETWEEN_TOKENS + (0 if after_image else BEFORE_TOKENS)
-    lengths, before = [], ""
-    for row in pack:
-        turns = (turn[name] for turn in row["turns"] or () for name in ("question", "answer"))
-        system = "" if after_image else row["system"] or ""
-        text = "\n".join(filter(None, (system, *turns, row["text"], row["response"])))
-        pairs = enumerate(zip(before, text, strict=False))
-        shared = next((index for index, (one, other) in pairs if one != other), min(len(before), len(text)))
-        options = tuple(map(_tokens, row["options"] or ())) if output == LIKELIHOOD else ()
-        lengths.append(Tokens(_tokens(text) + added, _tokens(text[shared:]) + BETWEEN_TOKENS, options))
-        before = text
-    return planned_rows(output, lengths, after_image)
-
-
-def _tokens(text: str) -> int:
-    """About as many as a text has: line breaks and characters beyond ASCII are one each."""
-    others = sum(not one.isascii() for one in text) + text.count("\n")
-    return max(1, round((len(text) - others) / ASCII_CHARACTERS) + others)
-
-
 def take_images(project: Project) -> dict[str, bool]:
-    """Whether each model takes images, as far as its entry of models.lock or its pin says."""
+    """Whether each model takes images, as far as is known."""
     locked = locked_models()
-
-    def sees(model: str, source: str) -> bool:
-        if source == str(MODELS):
-            return locked[model].sees is not False
-        try:
-            return read_pin(pin_path(model)).sees
-        except UserError:  # no pin yet, or none that can be read
-            return True
-
-    return {model: sees(model, source) for model, source in project.models.items()}
+    return {name: sees_images(name, source, locked.get(name)) for name, source in project.models.items()}
 
 
 def count_datasets(

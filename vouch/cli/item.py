@@ -16,10 +16,11 @@ from vouch.cli.item_screen import FLIPPED, NOT_FLIPPED, SAME, question, screen
 from vouch.cli.leaderboard import Row, warn_if_outdated
 from vouch.cli.printing import as_json, plain
 from vouch.images.opening import render
+from vouch.models.kinds import sees_images
 from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.records import check_run, intact
 from vouch.tables import HEADLINE
-from vouch.tables.answered import RESPONSES, pin_path, read_pin
+from vouch.tables.answered import RESPONSES
 from vouch.tables.asked import (
     ITEMS,
     KEPT,
@@ -135,7 +136,7 @@ def _of_model(model: str, dataset: str, prompts: Mapping[str, Row], rows: list[R
         responses, path = RESPONSES[output]
         for row in rows_of(responses, path(model, dataset), "prompt", list(prompts)):
             responses_of[output, row["prompt"]].append(row)
-    sees = not pin_path(model).exists() or read_pin(pin_path(model)).sees
+    sees = sees_images(model, None)  # as it was when it answered
     position = {name: number for number, name in enumerate(prompts)}
     rows.sort(key=lambda row: (OUTPUTS.index(row["output"]), position[row["prompt"]]))
     return [

@@ -9,22 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from vouch.cli.command import FILES, argument, command
-from vouch.cli.lock import locked, served_without_images
+from vouch.cli.lock import locked
 from vouch.cli.printing import plain
 from vouch.cli.schema import FOLDER
 from vouch.cli.use import MODELINE, PROFILES, as_params, edited, editor, flow
 from vouch.datasets.loaders import jsonl
 from vouch.datasets.read.files import SourceFiles
 from vouch.datasets.read.forms import ENDINGS
+from vouch.models.kinds import sees_images
 from vouch.models.lock_entry import SERVER_ENGINE
-from vouch.models.pins import takes_images
 from vouch.params.check import TRAINED, check_params
 from vouch.params.project import MODELS, PARAMS, Models
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.validation import NAME, validated
 from vouch.pipeline.yaml12 import load, loads
-from vouch.tables.answered import read_json
 from vouch.tables.results import model_slug
 
 HUB = "hub:"
@@ -179,16 +178,9 @@ def _check_folders(models: dict[str, str]) -> None:
 
 
 def _without_images(models: dict[str, str], lock: str) -> Iterator[str]:
-    """The models that take no images, as their folder or their entry of models.lock says."""
+    """The models that take no images, as far as is known."""
     entries = validated(Models, loads(lock, str(MODELS)), str(MODELS)).models
-    for name, source in models.items():
-        if source == str(MODELS):
-            sees = entries[name].sees is not False
-        else:
-            config = Path(source) / "config.json"
-            sees = not config.is_file() or takes_images(read_json(config))
-        if not sees:
-            yield name
+    return (name for name, source in models.items() if not sees_images(name, source, entries.get(name)))
 
 
 def _trained(models: dict[str, str]) -> Iterator[tuple[str, Any]]:
@@ -222,6 +214,8 @@ def _of_server(given: str, lock: str) -> tuple[str, str, str]:
     slug = _slug(name, "model")
     entry = document["models"].get(slug)
     if entry is None:
+        from vouch.models.server.images import served_without_images
+
         document["models"].fa.set_block_style()
         document["models"][slug] = {
             "engine": SERVER_ENGINE,

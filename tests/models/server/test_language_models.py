@@ -11,9 +11,9 @@ from tests.models.server.test_faults import ERRORS
 from tests.refusals import refused
 from vouch.cli import main
 from vouch.models.server.client import ServerSettings
-from vouch.models.server.completions import takes_no_images
 from vouch.models.server.engine import ENOUGH, SILENT
 from vouch.models.server.images import refuses_images
+from vouch.models.server.problems import takes_no_images
 from vouch.pipeline.yaml12 import load
 from vouch.tables.asked import LETTERS, TEXT
 

@@ -35,8 +35,15 @@ from vouch.models.engine import (
 from vouch.models.lock_entry import OPENAI
 from vouch.models.server import completions
 from vouch.models.server.client import Client, GivenUp, RequestTally, ServerSettings, TurnedDown, connection
-from vouch.models.server.completions import NO_LOGPROBS, is_about_question
+from vouch.models.server.completions import NO_LOGPROBS
 from vouch.models.server.images import data_url
+from vouch.models.server.problems import (
+    about_logprobs,
+    cannot_score,
+    is_about_question,
+    largest_allowed,
+    takes_no_images,
+)
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import Pin, Reasoning
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
@@ -299,7 +306,7 @@ class ServerEngine:
             return _mine(job, Refusal(f"{FAILS} ({error})") if error.alone else Refusal(str(error), True))
         except TurnedDown as error:
             refused = _mine(job, Refusal(f"{TURNED_DOWN} ({error})"))
-            if not (job.question.images and completions.takes_no_images(str(error))):
+            if not (job.question.images and takes_no_images(str(error))):
                 return refused
             self._sightless[job.output].append(refused)
             self._check_sight(ENOUGH)
@@ -325,10 +332,10 @@ class ServerEngine:
             except TurnedDown as error:
                 lettered = job.output == LETTERS
                 taken = top is None or (lettered and top == self._taken)
-                if taken or not completions.about_logprobs(str(error)):
+                if taken or not about_logprobs(str(error)):
                     raise
                 lacking = completions.NoLogprobs(f" ({error})")
-                top = completions.largest_allowed(str(error), top) if lettered and top else None
+                top = largest_allowed(str(error), top) if lettered and top else None
                 if lettered and top is None:
                     raise lacking from None
                 self._unwilling.append(lacking.refusal)
@@ -345,7 +352,7 @@ class ServerEngine:
             prompt = await client.ask(self._scoring(job, None), completions.prompt_tokens)
             self._tally.answering = True
         except TurnedDown as error:
-            if self._scored or not completions.cannot_score(str(error)):
+            if self._scored or not cannot_score(str(error)):
                 raise
             self._scored = False
             return NO_SCORES

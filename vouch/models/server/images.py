@@ -3,10 +3,19 @@
 import asyncio
 import base64
 import io
+import os
 from typing import TYPE_CHECKING
 
-from vouch.models.server.client import Client, GivenUp, RequestTally, ServerSettings, TurnedDown
-from vouch.models.server.completions import BadAnswer, takes_no_images
+from vouch.models.server.client import (
+    Client,
+    GivenUp,
+    RequestTally,
+    ServerSettings,
+    TurnedDown,
+    read_settings,
+)
+from vouch.models.server.completions import BadAnswer
+from vouch.models.server.problems import takes_no_images
 from vouch.pipeline.errors import UserError
 
 if TYPE_CHECKING:
@@ -24,6 +33,11 @@ def data_url(image: "Image") -> str:
     sink = io.BytesIO()
     bare.save(sink, "PNG", compress_level=_QUICK)
     return "data:image/png;base64," + base64.b64encode(sink.getvalue()).decode("ascii")
+
+
+def served_without_images(model: str, url: str, name: str) -> bool:
+    """Whether a server, asked with the model's key, says that it takes no images."""
+    return refuses_images(url, name, read_settings(model, url, os.environ))
 
 
 def refuses_images(url: str, name: str, settings: ServerSettings) -> bool:
