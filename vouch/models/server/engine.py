@@ -45,7 +45,7 @@ from vouch.models.server.problems import (
     takes_no_images,
 )
 from vouch.pipeline.errors import UserError
-from vouch.tables.answered import Pin, Reasoning
+from vouch.tables.answered import OTHER_MODEL, Pin, Reasoning
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
 Message = dict[str, Any]
@@ -412,7 +412,7 @@ class ServerEngine:
         return request | {"extra_body": extra} if extra else request
 
     def _read(self, job: Job, completion: completions.Completion) -> tuple[Given, list[str]]:
-        flags = ["other_model"] if completions.other_model(completion.model, self._name) else []
+        flags = [OTHER_MODEL] if completions.other_model(completion.model, self._name) else []
         if job.decoding is not None:
             answer: Given = completions.text(completion, self._reasoning, job.question.response or "")
         else:
