@@ -150,6 +150,29 @@ def test_servers_and_pinned_models_of_the_hub_are_entries_of_models_lock(
     assert load(Path("models.lock"))["models"] == locked
 
 
+@pytest.mark.parametrize(
+    ("there", "name", "path"),
+    [
+        ("/tmp/real/SmolLM2-135M-Instruct-Q4_1.gguf", "smollm2_135m_instruct_q4_1", True),
+        ("models/Smol.GGUF", "smol", True),
+        ("C:\\models\\Smol.gguf", "smol", True),
+        ("/models/Qwen", "qwen", True),
+        ("smol.gguf", "smol", False),
+        ("org/Big-7B", "org_big_7b", False),
+        ("/", "model", False),
+        ("/.gguf", "model", True),
+    ],
+)
+def test_a_model_that_its_server_names_by_a_path_gets_the_base_name(
+    here: Path, vouch: Vouch, server: str, there: str, name: str, path: bool
+) -> None:
+    """models.lock keeps the path, by which the server must be asked; a line says so."""
+    said = vouch("new", "mine", "--data", "../signs", "--model", f"{server}/none#{there}")
+    assert load(Path("models.lock"))["models"][name]["source"]["name"] == there
+    assert load(Path("profiles/mine.yaml"))["models"] == {name: "models.lock"}
+    assert ("`--alias NAME`" in said) == path
+
+
 def test_it_says_which_models_take_no_images(here: Path, vouch: Vouch) -> None:
     config = {"model_type": "llama", "architectures": ["LlamaForCausalLM"]}
     Path("../my-model/config.json").write_text(json.dumps(config), "utf-8")
