@@ -20,7 +20,7 @@ from vouch.models.kinds import sees_images
 from vouch.models.lock_entry import SERVER_ENGINE
 from vouch.params.check import TRAINED, check_params
 from vouch.params.project import MODELS, PARAMS, Models
-from vouch.pipeline.errors import UserError
+from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import write_text
 from vouch.pipeline.validation import NAME, validated
 from vouch.pipeline.yaml12 import load, loads
@@ -205,10 +205,11 @@ def _trained(models: dict[str, str]) -> Iterator[tuple[str, Any]]:
 
 
 def _of_server(given: str, lock: str, notes: list[str]) -> tuple[str, str, str]:
+    from vouch.models.server.client import served
+    from vouch.models.server.images import served_without_images
+
     url, _, name = given.partition("#")
     if not name:
-        from vouch.models.server.client import served
-
         names = served(url)
         if len(names) != 1:
             listed = ", ".join(names[:10]) or "none"
@@ -219,24 +220,48 @@ def _of_server(given: str, lock: str, notes: list[str]) -> tuple[str, str, str]:
     slug = _slug(re.sub(r"(?i)\.gguf$", "", short), "model")
     entry = document["models"].get(slug)
     if entry is None:
-        from vouch.models.server.images import served_without_images
-
+        if "#" in given:
+            _check_listed(url, name)
         if short != name:
             notes.append(
                 f"{slug}: its server calls it by the path of a file, {name}, and so does {MODELS} now; start "
                 "llama.cpp with `--alias NAME` (vLLM with `--served-model-name NAME`) for a name that lasts"
             )
+        without = served_without_images(slug, url, name)
+        if without is None:
+            notes.append(
+                f"{slug}: {url} gives no answer, so it is not known whether it takes images; once it answers, "
+                f"`vouch lock {slug}` asks it and writes down that it takes none"
+            )
         document["models"].fa.set_block_style()
         document["models"][slug] = {
             "engine": SERVER_ENGINE,
             "source": flow(kind="server", url=url, name=name),
-            **({"sees": False} if served_without_images(slug, url, name) else {}),
+            **({"sees": False} if without else {}),
         }
     elif entry["source"].get("url") != url or entry["source"].get("name") != name:
         raise UserError(
             f"{MODELS}: {slug} is another model; rename that entry, or name this one by hand there"
         )
     return edited(document), slug, str(MODELS)
+
+
+def _check_listed(url: str, name: str) -> None:
+    """Raises UserError if a server lists its models and this one is not among them.
+
+    A name may lack a tag (`:latest` at Ollama) or have one (`:online` at OpenRouter).
+    """
+    from vouch.models.server.client import served
+
+    try:
+        names = served(url)
+    except UserError:  # not every server gives its list to everybody
+        return
+    if names and not {name, f"{name}:latest", name.rpartition(":")[0]}.intersection(names):
+        raise UserError(
+            f"{url}: serves no model {name[:80]}; {did_you_mean(name, names)}; correct the name after #, or write "
+            f"the entry into {MODELS} by hand"
+        )
 
 
 def _file(name: str) -> str:
