@@ -205,8 +205,14 @@ def locked(
     else:
         from vouch.models.server.images import served_without_images
 
-        if not served_without_images(name, source.url, source.name):
-            raise UserError(f"{MODELS}: {name} is on a server, which has no files to pin; use it as it is")
+        without = served_without_images(name, source.url, source.name)
+        if not without:
+            advice = (
+                f"does not answer whether {source.name} takes images; start it and run `vouch lock {name}` again"
+                if without is None
+                else "use it as it is"
+            )
+            raise UserError(f"{MODELS}: {name} is on a server, which has no files to pin; {advice}")
         pinned_to = f"{source.name} at {source.url}" + _noted(name, entry, sees=False)
     changed = edited(document)
     _validated(changed)

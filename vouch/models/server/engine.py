@@ -45,7 +45,7 @@ from vouch.models.server.problems import (
     takes_no_images,
 )
 from vouch.pipeline.errors import UserError
-from vouch.tables.answered import Pin, Reasoning
+from vouch.tables.answered import OTHER_MODEL, Pin, Reasoning
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
 Message = dict[str, Any]
@@ -201,14 +201,14 @@ THINKS = Refusal("letters of a model that thinks cannot be read from a server; a
 
 def load(pin: Pin, config: ExtractConfig) -> Engine:
     """The pinned server. Raises UserError if the pin or the environment does not say how to ask it."""
-    return ServerEngine(*connection(pin, os.environ), pin.reasoning, pin.template_kwargs)
+    return ServerEngine(*connection(pin, os.environ), pin.reasoning, pin.template_kwargs, pin.model)
 
 
 class ServerEngine:
     """A server as an Engine (vouch/models/engine.py).
 
     name: of the model, as the server calls it. template_kwargs: variables of the chat template, by vLLM's,
-    SGLang's and llama.cpp's `chat_template_kwargs`.
+    SGLang's and llama.cpp's `chat_template_kwargs`. model: its name in models.lock, for messages.
     """
 
     device = "server"
@@ -220,7 +220,9 @@ class ServerEngine:
         settings: ServerSettings,
         reasoning: Reasoning | None = None,
         template_kwargs: Mapping[str, Any] = MappingProxyType({}),
+        model: str = "NAME",
     ) -> None:
+        self._model = model
         self._url, self._name, self._settings, self._reasoning = url, name, settings, reasoning
         self._variables = {"chat_template_kwargs": dict(template_kwargs)} if template_kwargs else {}
         self.notes: dict[str, Any] = {}
@@ -276,7 +278,7 @@ class ServerEngine:
                 assert isinstance(refused, Refusal)
                 raise UserError(
                     f"{self._url}: {self._name} takes no images: {refused.problem}; write `sees: false` into "
-                    "its entry of models.lock and run it again, to ask it the questions without them"
+                    f"its entry of models.lock (`vouch lock {self._model}` does) and run it again, to ask it the questions without them"
                 )
 
     def _gives(self, output: str) -> bool:
@@ -412,7 +414,7 @@ class ServerEngine:
         return request | {"extra_body": extra} if extra else request
 
     def _read(self, job: Job, completion: completions.Completion) -> tuple[Given, list[str]]:
-        flags = ["other_model"] if completions.other_model(completion.model, self._name) else []
+        flags = [OTHER_MODEL] if completions.other_model(completion.model, self._name) else []
         if job.decoding is not None:
             answer: Given = completions.text(completion, self._reasoning, job.question.response or "")
         else:
