@@ -25,11 +25,11 @@ from benchmarks._asking import MARKS
 from benchmarks._clock import seconds
 from benchmarks._figure import figure
 from benchmarks._llava import SMALL, as_published, load, sentence
-from vouch.models.batching import Bucket, PlannedRow, count_passes, padded_length
+from vouch.models.batching import Bucket, PlannedRow, Tokens, count_passes, padded_length, planned_rows
 from vouch.models.config import ExtractConfig
 from vouch.models.decoder.engine import shared_prefix
 from vouch.models.engine import Engine, LetterAnswer, Pack, Question
-from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
+from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS
 
 REALDATA = Path(__file__).resolve().parents[2] / "shared" / "reference" / "realdata"
 SETS = {"ai2d_mini": 10, "mmbench_samples": 38, "puzzlevqa": 52, "scienceqa_test": 100}
@@ -71,9 +71,9 @@ def shares(asked: list[tuple[int, list[int]]], bucket: Bucket) -> tuple[float, f
     """Filling rows among all rows and padding among all tokens, each request type asked once."""
     rows = Counter[PlannedRow]()
     for prompt, options in asked:
-        further = sum(option - 1 for option in options)
-        rows[PlannedRow(LIKELIHOOD, prompt + further, 1 + further, tree=True)] += 1
-        rows.update((PlannedRow(LETTERS, prompt, tree=True), PlannedRow(TEXT, prompt)))
+        for output in OUTPUTS:
+            scored = tuple(options) if output == LIKELIHOOD else ()
+            rows.update(planned_rows(output, [Tokens(prompt, prompt, scored)], after_image=True))
     passes = count_passes(rows, BATCH, bucket)
     real = sum(row.tokens * number for row, number in rows.items())
     of_rows = sum(padded_length(row.tokens, bucket) * number for row, number in rows.items())

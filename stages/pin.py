@@ -6,7 +6,8 @@ Output   data/models/MODEL.json
 
 from pathlib import Path
 
-from vouch.models.pins import LOCK, pinned
+from vouch.models.lock_entry import LOCK
+from vouch.models.pins import pinned
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
 from vouch.pipeline.yaml12 import load

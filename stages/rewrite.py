@@ -7,6 +7,7 @@ Output   data/rewrites/NAME.parquet: for every distinct question the kinds that 
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from vouch.params.start import run_stage
@@ -16,7 +17,6 @@ from vouch.prompts.rewrites.config import RewriteConfig
 from vouch.prompts.rewrites.engines import rules
 from vouch.prompts.rewrites.table import (
     RewriteTask,
-    TaskInTurns,
     check_known,
     clean_rows,
     cleaned,
@@ -44,7 +44,7 @@ def rewriter_of(config: RewriteConfig, dataset: str) -> tuple[Writer[RewriteTask
     if config.model is None:
         return rules.Rules(), f"rules/{rules.REVISION}"
     model: CachedModel[RewriteTask] = CachedModel(read_pin(Path(config.rewriter)), config, dataset)
-    return model, model.name + (" in turns" if config.examples == "turns" else "")
+    return model, model.name + (" in turns" if config.in_turns else "")
 
 
 def main(run: Run) -> None:
@@ -61,11 +61,8 @@ def main(run: Run) -> None:
     def propose(tasks: Sequence[RewriteTask]) -> Mapping[RewriteTask, Reply]:
         if not tasks:
             return {}
-        asked = list(tasks)
-        if config.model and config.examples == "turns":
-            asked = [TaskInTurns(task.question, task.kind) for task in tasks]
-        replies = run.progress(engine.ask(asked), total=len(asked), label=f"rewrite {name}")
-        return {RewriteTask(task.question, task.kind): reply for task, reply in replies}
+        asked = [replace(task, in_turns=config.in_turns) for task in tasks]
+        return dict(run.progress(engine.ask(asked), total=len(asked), label=f"rewrite {name}"))
 
     rows = clean_rows(questions, name in config.clean, decided, propose, rewriter)
     left = cleaned(questions, rows)

@@ -89,7 +89,7 @@ def test_what_cannot_be_rendered_is_one_line(greys: Path, vouch: Vouch) -> None:
     for table in ("images", "items"):
         (greys / f"data/{table}/greys.parquet").unlink()
         text = vouch("review", "render", "greys", "vr_b", status=1)
-        assert f"data/{table}/greys.parquet: no such file" in text
+        assert f"data/{table}/greys.parquet: nothing was run here yet; run `dvc repro`" in text
     assert not list(greys.glob("renders/greys/*")), "nothing half-written"
     assert (greys / "mine/letter.txt").read_text("utf-8") == "keep"
 

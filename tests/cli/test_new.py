@@ -145,9 +145,46 @@ def test_servers_and_pinned_models_of_the_hub_are_entries_of_models_lock(
     }
     assert "sees" not in locked["b"], "nobody knows, so the first run shows it"
     assert "org_big_7b takes no images" in said and "b takes" not in said.replace("7b takes", "")
+    assert "new: b: " in said and "not known whether it takes images; once it answers, `vouch lock b`" in said
     assert Path("models.lock").read_text("utf-8").startswith(f"# mine\nmodels:\n{known}")
     vouch("new", "again", "--data", "../signs", "--model", models[0])
     assert load(Path("models.lock"))["models"] == locked
+
+
+@pytest.mark.parametrize(
+    ("there", "name", "path"),
+    [
+        ("/tmp/real/SmolLM2-135M-Instruct-Q4_1.gguf", "smollm2_135m_instruct_q4_1", True),
+        ("models/Smol.GGUF", "smol", True),
+        ("C:\\models\\Smol.gguf", "smol", True),
+        ("/models/Qwen", "qwen", True),
+        ("smol.gguf", "smol", False),
+        ("org/Big-7B", "org_big_7b", False),
+        ("/", "model", False),
+        ("/.gguf", "model", True),
+    ],
+)
+def test_a_model_that_its_server_names_by_a_path_gets_the_base_name(
+    here: Path, vouch: Vouch, server: str, there: str, name: str, path: bool
+) -> None:
+    """models.lock keeps the path, by which the server must be asked; a line says so."""
+    said = vouch("new", "mine", "--data", "../signs", "--model", f"{server}/none#{there}")
+    assert load(Path("models.lock"))["models"][name]["source"]["name"] == there
+    assert load(Path("profiles/mine.yaml"))["models"] == {name: "models.lock"}
+    assert ("`--alias NAME`" in said) == path
+
+
+def test_a_server_that_is_down_is_not_silently_taken_for_one_with_images(here: Path, vouch: Vouch) -> None:
+    said = vouch("new", "mine", "--data", "../signs", "--model", "http://127.0.0.1:9/v1#smol")
+    assert "sees" not in load(Path("models.lock"))["models"]["smol"]
+    assert "new: smol: http://127.0.0.1:9/v1 gives no answer" in said and "`vouch lock smol`" in said
+
+
+@pytest.mark.parametrize("given", ["a:online", "b"])
+def test_a_name_may_have_a_tag_that_the_list_has_not(
+    here: Path, vouch: Vouch, server: str, given: str
+) -> None:
+    vouch("new", "mine", "--data", "../signs", "--model", f"{server}/many/v1#{given}")
 
 
 def test_it_says_which_models_take_no_images(here: Path, vouch: Vouch) -> None:
@@ -175,6 +212,7 @@ MINE = "mine --data ../signs --model"
         (f"{MINE} data/trained/tiny_c", "no profile trains tiny_c, and data/trained"),
         (f"{MINE} data/trained", "data/trained: no such folder; give"),
         (f"{MINE} URL/many/v1", r"/many/v1: serves 2 models \(a, b\); choose one"),
+        (f"{MINE} URL/many/v1#Nonsense-9B", "serves no model Nonsense-9B; .*a, b.*; correct the name after #"),
         (f"{MINE} URL/none", r"/none/models: gives no list of models \('data'\)"),
         (f"{MINE} ../signs", "items.jsonl: lm_eval and lmms_eval write such"),
         (f"{MINE} .", "models.checkout: holds this project"),

@@ -19,6 +19,7 @@ from tests.models.tiny import CHAT, byte_pairs, llava_processor, pieces, save_bl
 from vouch.cli.probe import visible
 from vouch.models import sandbox
 from vouch.models.engine import Question
+from vouch.models.probe import token_texts
 from vouch.tables.asked import OUTPUTS
 
 LOOPS = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
@@ -299,4 +300,4 @@ def test_words_with_a_mark_for_the_space_before_them() -> None:
 
     ready = Preparer(llava_processor(pieces(), CHAT), CHAT, InputNeeds())
     known = ready._encode(["what is red."])[0]
-    assert "".join(ready.token_texts(known)) == " what is red."
+    assert "".join(token_texts(ready.tokenizer, known)) == " what is red."

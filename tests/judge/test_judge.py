@@ -229,7 +229,9 @@ def test_a_local_model_judges(project: Project, tmp_path: Path, tiny: Path, kind
     """Random weights: what they say is nothing, but it is read, stored and found again."""
     folder = tiny if kind[0] == "v" else local.save(tmp_path / "weights", [1], context=2048)
     source = Source(kind="folder", path=str(folder))
-    pinned = Pin(model="writer", engine="transformers", source=source, files=folder_digests(folder))
+    files = folder_digests(folder)
+    sees = kind[0] == "v"
+    pinned = Pin(model="writer", engine="transformers", source=source, files=files, sees=sees)
     write_pin(pin_path("writer"), pinned)
     project.judge |= {"device": "cpu", "max_tokens": 4}
     rows = project.rows()

@@ -1,5 +1,6 @@
 """Shapes of rows and passes by `bucket`, rows that wait for a full pass, and passes counted beforehand."""
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator
@@ -7,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -25,6 +26,10 @@ from vouch.models.batching import (
     rows_of_pass,
 )
 from vouch.models.config import ExtractConfig
+from vouch.models.decoder.preparing import Prepared
+from vouch.models.decoder.rows import jobs
+from vouch.models.engine import Question
+from vouch.models.packs import PACK_PROMPTS
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
 BUCKETS: tuple[Bucket, ...] = (32, "geometric")
@@ -116,7 +121,7 @@ def test_rows_of_a_pass() -> None:
     assert [rows_of_pass(81, 8, bucket, 512) for bucket in BUCKETS] == [6, 4]
 
 
-def test_planned_rows_are_those_that_are_made() -> None:
+def test_planned_rows_by_hand() -> None:
     """Prompts after an image are a tree, without an image a row for each option, and texts a row each."""
     pack = [Tokens(20, 20, (3, 1)), Tokens(22, 4, (5,))]
     assert list(planned_rows(LIKELIHOOD, pack, True)) == [PlannedRow(LIKELIHOOD, 30, 8, tree=True)]
@@ -126,9 +131,37 @@ def test_planned_rows_are_those_that_are_made() -> None:
     assert list(planned_rows(LETTERS, letters, True)) == [PlannedRow(LETTERS, 24, 2, tree=True)]
     for after_image in (True, False):
         assert list(planned_rows(TEXT, letters[:1], after_image)) == [PlannedRow(TEXT, 20)]
-    many = [Tokens(batching.MAX_NODES - 10, 20)] * 3
-    assert [row.tokens for row in planned_rows(LETTERS, many, True)] == [1014] * 3
     assert list(planned_rows(LETTERS, [], True)) == []
+
+
+PACKS = st.lists(
+    st.tuples(st.integers(1, 40), st.lists(st.integers(1, 14), min_size=1, max_size=5)),
+    min_size=1,
+    max_size=PACK_PROMPTS,
+)
+
+
+@given(st.integers(0, 600), PACKS, st.sampled_from(OUTPUTS), st.booleans())
+@example(20, [(5, [11] * 4)] * PACK_PROMPTS, LIKELIHOOD, True)
+@example(batching.MAX_NODES - 10, [(20, [1])] * 3, LETTERS, True)
+def test_planned_rows_are_those_that_are_made(
+    common: int, pack: list[tuple[int, list[int]]], output: str, after_image: bool
+) -> None:
+    """All prompts of the pack begin with `common` tokens; beyond these, no two prompts or options share any."""
+    fresh, stem = itertools.count(2), [1] * common
+    prepared, lengths = [], []
+    for own, sizes in pack[: 1 if output == TEXT else None]:
+        ids = [*stem, *itertools.islice(fresh, own)]
+        sizes = sizes if output == LIKELIHOOD else []
+        options = tuple(tuple(itertools.islice(fresh, size)) for size in sizes)
+        question = Question("q", None, "", max_tokens=9)
+        shown = (0,) * after_image
+        prepared.append(Prepared(question, (*shown, *ids), len(shown), {}, {}, None, options))
+        lengths.append(Tokens(len(ids), own if lengths else len(ids), tuple(sizes)))
+    for bucket in BUCKETS:
+        made = jobs(output, prepared, "trie", bucket, lambda _: True)
+        shapes = [(row.length, len(row.wanted), row.trie is not None, output == TEXT) for row in made]
+        assert [row.shape(bucket) for row in planned_rows(output, lengths, after_image)] == shapes
 
 
 @dataclass(frozen=True)
@@ -177,8 +210,3 @@ def test_other_buckets_are_refused_in_one_line(bucket: Any) -> None:
     ) as error:
         ExtractConfig(bucket=bucket)
     assert error.value.error_count() == 1
-
-
-def test_keys_of_stored_answers_hold_the_bucket_as_it_stands() -> None:
-    assert [ExtractConfig(bucket=bucket).bucket for bucket in BUCKETS] == [32, "geometric"]
-    assert ExtractConfig().bucket == 32

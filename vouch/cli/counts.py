@@ -15,6 +15,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from vouch.cli.lengths import TEXT_TOKENS, rows_of_pack
 from vouch.cli.printing import table
 from vouch.datasets.config import DatasetEntry
 from vouch.datasets.fetch.download import is_here, locate, promised
@@ -22,8 +23,9 @@ from vouch.datasets.fetch.origin import REMOTE
 from vouch.datasets.first_pass import expectation
 from vouch.datasets.options import BUILT_SCHEMES
 from vouch.datasets.read.files import SourceFiles
-from vouch.models.batching import Passes, PlannedRow, Tokens, count_passes, planned_rows
+from vouch.models.batching import Passes, PlannedRow, count_passes
 from vouch.models.config import ExtractConfig
+from vouch.models.kinds import sees_images
 from vouch.models.lock_entry import OPENAI, LockEntry
 from vouch.models.packs import PACK_PROMPTS
 from vouch.params.project import MODELS, Project, locked_models
@@ -32,7 +34,6 @@ from vouch.pipeline.records import intact
 from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import IMAGES, Item
 from vouch.prompts.template import read_template
-from vouch.tables.answered import pin_path, read_pin
 from vouch.tables.asked import (
     CIRCULAR,
     KINDS,
@@ -48,7 +49,6 @@ from vouch.tables.asked import (
 
 Cells = Sequence[tuple[str, str]]
 """Pairs of model and dataset that will be asked."""
-TEXT_TOKENS = 80  # of a prompt's words
 IMAGE = (1024, 768)  # pixels of the one image that a prompt is assumed to show
 OPTIONS = 4  # assumed for every prompt
 # The arithmetic of docs/internals/performance.md#gpu-hours; none of it was measured.
@@ -167,18 +167,20 @@ class Count:
         """The number of all answers of one model."""
         return sum(self.outputs.values()) + self.samples
 
-    def sample_passes(self, batch: int) -> int:
-        """The least number of forward passes that begin the samples."""
-        return sum(math.ceil(prompts / batch) * times for prompts, times in self.sampled)
+    def prompt_tokens(self, output: str) -> float:
+        """The mean of the estimated lengths of prompts read one by one, images aside; with an option if these
+        are scored."""
+        rows = {row: n for row, n in (self.without_images or self).rows.items() if row.output == output}
+        return sum(row.tokens * n for row, n in rows.items()) / max(1, sum(rows.values()))
 
     def passes(self, config: ExtractConfig) -> Passes:
         """The forward passes of one model, as they come, without those over shared image prefixes.
 
-        Each sample begins anew after the pass that read its prompt.
+        Each sample begins anew after the pass that read its prompt; `texts` counts these as well.
         """
         read = count_passes(self.rows, config.batch, config.bucket)
         again = sum(min(prompts, read.texts) * times for prompts, times in self.sampled)
-        return replace(read, count=read.count + again)
+        return replace(read, count=read.count + again, texts=read.texts + again)
 
 
 _QUESTION = Item(
@@ -242,8 +244,6 @@ def kinds_of_questions(entry: DatasetEntry) -> Collection[str]:
     return kinds
 
 
-ASCII_CHARACTERS = 4.7  # of a token; with SmolLM2's tokenizer over 178 real questions
-BEFORE_TOKENS, BETWEEN_TOKENS = 23, 9  # of a chat template: before a prompt, and between it and the answer
 _READ = ["item", "variation", "outputs", "system", "turns", "text", "response", "options", "images"]
 
 
@@ -281,7 +281,7 @@ class _Tally:
             rows = [row for row in group if output in (row["outputs"] or ())][repeated:]
             size = 1 if output == TEXT else PACK_PROMPTS
             for start in range(0, len(rows), size):
-                self.rows.update(_planned(output, rows[start : start + size], sees))
+                self.rows.update(rows_of_pack(output, rows[start : start + size], sees))
             self.outputs[output] += len(rows)
             self.texts[group[0]["variation"]] += len(rows) if output == TEXT else 0
 
@@ -290,42 +290,10 @@ class _Tally:
         return {output: number for output, number in self.outputs.items() if number}, self.rows, self.texts
 
 
-def _planned(output: str, pack: Sequence[Mapping[str, Any]], sees: bool) -> Iterator[PlannedRow]:
-    """The rows of a pack, by the lengths of its texts. sees: whether the model takes their images."""
-    after_image = sees and bool(pack[0]["images"])
-    added = BETWEEN_TOKENS + (0 if after_image else BEFORE_TOKENS)
-    lengths, before = [], ""
-    for row in pack:
-        turns = (turn[name] for turn in row["turns"] or () for name in ("question", "answer"))
-        system = "" if after_image else row["system"] or ""
-        text = "\n".join(filter(None, (system, *turns, row["text"], row["response"])))
-        pairs = enumerate(zip(before, text, strict=False))
-        shared = next((index for index, (one, other) in pairs if one != other), min(len(before), len(text)))
-        options = tuple(map(_tokens, row["options"] or ())) if output == LIKELIHOOD else ()
-        lengths.append(Tokens(_tokens(text) + added, _tokens(text[shared:]) + BETWEEN_TOKENS, options))
-        before = text
-    return planned_rows(output, lengths, after_image)
-
-
-def _tokens(text: str) -> int:
-    """About as many as a text has: line breaks and characters beyond ASCII are one each."""
-    others = sum(not one.isascii() for one in text) + text.count("\n")
-    return max(1, round((len(text) - others) / ASCII_CHARACTERS) + others)
-
-
 def take_images(project: Project) -> dict[str, bool]:
-    """Whether each model takes images, as far as its entry of models.lock or its pin says."""
+    """Whether each model takes images, as far as is known."""
     locked = locked_models()
-
-    def sees(model: str, source: str) -> bool:
-        if source == str(MODELS):
-            return locked[model].sees is not False
-        try:
-            return read_pin(pin_path(model)).sees
-        except UserError:  # no pin yet, or none that can be read
-            return True
-
-    return {model: sees(model, source) for model, source in project.models.items()}
+    return {name: sees_images(name, source, locked.get(name)) for name, source in project.models.items()}
 
 
 def count_datasets(
@@ -393,19 +361,21 @@ def gpu_hours(
     thought: int = 0,
     sees: bool = True,
 ) -> float:
-    """An estimate for one model: parameters times tokens, as if prompts shared nothing.
+    """An estimate for one model: parameters times the tokens of all rows, and of an image for each answer.
 
     cap: tokens of each text. thought: tokens of thinking before each answer; the answers to one prompt share
     the greedy thought. sees: whether the model takes images. Reading takes two operations for each parameter
     and token. A pass that writes tokens reads all weights, two bytes each.
     """
-    read = TEXT_TOKENS + IMAGE_TOKENS * sees
-    tokens = read * sum(sum(one.outputs.values()) for one in counts)
-    texts = sum(math.ceil(one.outputs.get(TEXT, 0) / config.batch) for one in counts)
-    greedy = sum(math.ceil(max(one.outputs.values(), default=0) / config.batch) for one in counts)
-    samples = sum(one.sample_passes(config.batch) for one in counts)
-    passes = cap * (texts + samples) + thought * (greedy + samples)
-    return 2 * parameters * (tokens / OPERATIONS + passes / BYTES) / 3600
+    words = sum(row.tokens * number for one in counts for row, number in one.rows.items())
+    images = IMAGE_TOKENS * sees * sum(sum(one.outputs.values()) for one in counts)
+    passes = 0
+    for one in counts:
+        read = replace(one, sampled=()).passes(config).texts
+        samples = one.passes(config).texts - read
+        greedy = max(read, math.ceil(max(one.outputs.values(), default=0) / config.batch))
+        passes += cap * (read + samples) + thought * (greedy + samples)
+    return 2 * parameters * ((words + images) / OPERATIONS + passes / BYTES) / 3600
 
 
 def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int, int, float]:
@@ -416,13 +386,18 @@ def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int,
     """
     prices, thought = entry.prices, entry.thought_tokens
     assert prices
-    asked = {output: sum(one.outputs.get(output, 0) for one in counts) for output in OUTPUTS}
-    texts = asked[TEXT] + sum(one.samples for one in counts)
     scored = entry.source.kind == "server" and entry.source.url != OPENAI
-    short = 0 if thought else asked[LETTERS] + scored * (1 + OPTIONS) * asked[LIKELIHOOD]
+    short, texts, words = 0, 0, 0.0
+    for one in counts:
+        asked = {TEXT: one.outputs.get(TEXT, 0) + one.samples}
+        if not thought:
+            asked[LETTERS] = one.outputs.get(LETTERS, 0)
+            asked[LIKELIHOOD] = scored * (1 + OPTIONS) * one.outputs.get(LIKELIHOOD, 0)
+        words += sum(number * one.prompt_tokens(output) for output, number in asked.items())
+        texts, short = texts + asked.pop(TEXT), short + sum(asked.values())
     requests = short + texts
     image_tokens = 0 if entry.sees is False else prices.image_tokens(*IMAGE)
-    read = requests * (TEXT_TOKENS + image_tokens)
+    read = round(words) + requests * image_tokens
     written = short + texts * (cap + thought)
     return requests, read, written, (read * prices.input + written * prices.output) / 1e6
 
@@ -454,7 +429,7 @@ def prices_table(models: Sequence[Mapping[str, Any]]) -> str:
     ]
     head = ["model", "requests", "million tokens in", "out", "price"]
     note = (
-        f"price: an estimate by {MODELS}, in its currency: {TEXT_TOKENS} tokens of words and an image of "
+        f"price: an estimate by {MODELS}, in its currency: lengths estimated, an image of "
         f"{IMAGE[0]} x {IMAGE[1]} pixels a request, {OPTIONS} options to score, texts of full length, no "
         "discount\n"
     )

@@ -16,10 +16,11 @@ from vouch.cli.item_screen import FLIPPED, NOT_FLIPPED, SAME, question, screen
 from vouch.cli.leaderboard import Row, warn_if_outdated
 from vouch.cli.printing import as_json, plain
 from vouch.images.opening import render
+from vouch.models.kinds import sees_images
 from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.records import check_run, intact
 from vouch.tables import HEADLINE
-from vouch.tables.answered import RESPONSES, pin_path, read_pin
+from vouch.tables.answered import RESPONSES
 from vouch.tables.asked import (
     ITEMS,
     KEPT,
@@ -37,9 +38,9 @@ from vouch.tables.asked import (
 from vouch.tables.results import (
     BLIND,
     OUTCOMES,
-    SOLVED_BLIND,
     blind_path,
     contents,
+    flags_of,
     flips,
     grades,
     outcomes_path,
@@ -82,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
       vouch item kite-004 --dataset kites --model tiny_a --images seen
     """
     dataset, item = find_item(options.id, options.dataset)
-    item["flags"] = [*(item["flags"] or ()), *_blind_flag(dataset, item["id"])]
+    item["flags"] = flags_of(item, _solved_blind(dataset))
     if options.model is not None:
         path = outcomes_path(dataset)
         known = OUTCOMES.read(intact(path), ["model"])["model"].unique().to_pylist()
@@ -103,10 +104,10 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _blind_flag(dataset: str, item: str) -> list[str]:
-    """SOLVED_BLIND if every language model that was asked answers the item correctly."""
+def _solved_blind(dataset: str) -> Collection[str]:
+    """The items that every language model that was asked answers correctly; none before the stage score."""
     path = blind_path(dataset)
-    return [SOLVED_BLIND] if path.exists() and item in solved_blind(BLIND.read(intact(path))) else []
+    return solved_blind(BLIND.read(intact(path))) if path.exists() else ()
 
 
 def rows_of(table: Table, path: Path, column: str, wanted: list[str]) -> Iterator[dict[str, Any]]:
@@ -135,7 +136,7 @@ def _of_model(model: str, dataset: str, prompts: Mapping[str, Row], rows: list[R
         responses, path = RESPONSES[output]
         for row in rows_of(responses, path(model, dataset), "prompt", list(prompts)):
             responses_of[output, row["prompt"]].append(row)
-    sees = not pin_path(model).exists() or read_pin(pin_path(model)).sees
+    sees = sees_images(model, None)  # as it was when it answered
     position = {name: number for number, name in enumerate(prompts)}
     rows.sort(key=lambda row: (OUTPUTS.index(row["output"]), position[row["prompt"]]))
     return [

@@ -1,7 +1,6 @@
 """`vouch lock`: pins models and datasets to a commit or to the digests of their files."""
 
 import argparse
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,13 @@ from vouch.datasets.config import DatasetEntry
 from vouch.datasets.fetch.download import fetch
 from vouch.datasets.fetch.hub import commit_of
 from vouch.datasets.fetch.origin import REMOTE, Download, Origin
+from vouch.models.kinds import check_model_type, takes_images
 from vouch.models.lock_entry import LOCAL_ENGINE, FolderSource, HubSource
 from vouch.models.pins import (
     check_model_folder,
-    check_model_type,
     count_parameters,
     dtype_of,
     resolve,
-    takes_images,
 )
 from vouch.params.project import MODELS, Models
 from vouch.pipeline.dag import PARAMS
@@ -204,21 +202,21 @@ def locked(
         files = folder_digests(folder)
         fill(entry, files, dtype_of(config), count_parameters(folder), {})
         pinned_to = f"{folder}, {len(files)} files" + _noted(name, entry, takes_images(config))
-    elif served_without_images(name, source.url, source.name):
-        pinned_to = f"{source.name} at {source.url}" + _noted(name, entry, sees=False)
     else:
-        raise UserError(f"{MODELS}: {name} is on a server, which has no files to pin; use it as it is")
+        from vouch.models.server.images import served_without_images
+
+        without = served_without_images(name, source.url, source.name)
+        if not without:
+            advice = (
+                f"does not answer whether {source.name} takes images; start it and run `vouch lock {name}` again"
+                if without is None
+                else "use it as it is"
+            )
+            raise UserError(f"{MODELS}: {name} is on a server, which has no files to pin; {advice}")
+        pinned_to = f"{source.name} at {source.url}" + _noted(name, entry, sees=False)
     changed = edited(document)
     _validated(changed)
     return changed, pinned_to
-
-
-def served_without_images(model: str, url: str, name: str) -> bool:
-    """Whether a server, asked with the model's key, says that it takes no images."""
-    from vouch.models.server.client import read_settings
-    from vouch.models.server.images import refuses_images
-
-    return refuses_images(url, name, read_settings(model, url, os.environ))
 
 
 def _noted(name: str, entry: CommentedMap, sees: bool) -> str:

@@ -9,22 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from vouch.cli.command import FILES, argument, command
-from vouch.cli.lock import locked, served_without_images
-from vouch.cli.printing import plain
+from vouch.cli.lock import locked
+from vouch.cli.printing import plain, plain_lines
 from vouch.cli.schema import FOLDER
 from vouch.cli.use import MODELINE, PROFILES, as_params, edited, editor, flow
 from vouch.datasets.loaders import jsonl
 from vouch.datasets.read.files import SourceFiles
 from vouch.datasets.read.forms import ENDINGS
+from vouch.models.kinds import sees_images
 from vouch.models.lock_entry import SERVER_ENGINE
-from vouch.models.pins import takes_images
 from vouch.params.check import TRAINED, check_params
 from vouch.params.project import MODELS, PARAMS, Models
-from vouch.pipeline.errors import UserError
+from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import write_text
 from vouch.pipeline.validation import NAME, validated
 from vouch.pipeline.yaml12 import load, loads
-from vouch.tables.answered import read_json
 from vouch.tables.results import model_slug
 
 HUB = "hub:"
@@ -87,9 +86,9 @@ def run(options: argparse.Namespace) -> int:
     names = _distinct("--data", options.data, [_slug(Path(folder).name, "data") for folder in options.data])
     datasets = dict(zip(names, map(_relative, options.data), strict=True))
     before = MODELS.read_text(encoding="utf-8")
-    lock, named = before, list[tuple[str, str]]()
+    lock, named, notes = before, list[tuple[str, str]](), list[str]()
     for wanted in options.model:
-        lock, name, source = _model(wanted, lock)
+        lock, name, source = _model(wanted, lock, notes)
         named.append((name, source))
     _distinct("--model", options.model, [name for name, _ in named])
     models = dict(named)
@@ -108,6 +107,7 @@ def run(options: argparse.Namespace) -> int:
     print(f"new: {path}: {plain(data)}, for {plain(', '.join(models))}")
     for name in _without_images(models, lock):
         print(f"new: {plain(name)} takes no images: it is asked the questions without them")
+    print(plain_lines(f"new: {note}" for note in notes), end="")
     print(f"new: `vouch use {options.name}` {next_steps}")
     return 0
 
@@ -145,8 +145,11 @@ def _slug(name: str, other: str) -> str:
     return model_slug(letters) if re.search("[a-z0-9]", letters.lower()) else other
 
 
-def _model(given: str, lock: str) -> tuple[str, str, str]:
-    """models.lock with the entry that the model needs, the model's name, and its source for params.yaml."""
+def _model(given: str, lock: str, notes: list[str]) -> tuple[str, str, str]:
+    """models.lock with the entry that the model needs, the model's name, and its source for params.yaml.
+
+    notes: lines for the user are added to them.
+    """
     if given.startswith(HUB):
         repo = given.removeprefix(HUB)
         known = validated(Models, loads(lock, str(MODELS)), str(MODELS)).models
@@ -161,7 +164,7 @@ def _model(given: str, lock: str) -> tuple[str, str, str]:
             lock, _ = locked(lock, name, None if there else repo, None)
         return lock, name, str(MODELS)
     if SERVER.match(given):
-        return _of_server(given, lock)
+        return _of_server(given, lock, notes)
     source = _relative(given)
     if not Path(given).exists() and Path(source).parent != TRAINED:
         raise UserError(f"{given}: no such folder; give a folder, {HUB}OWNER/NAME or the address of a server")
@@ -179,16 +182,9 @@ def _check_folders(models: dict[str, str]) -> None:
 
 
 def _without_images(models: dict[str, str], lock: str) -> Iterator[str]:
-    """The models that take no images, as their folder or their entry of models.lock says."""
+    """The models that take no images, as far as is known."""
     entries = validated(Models, loads(lock, str(MODELS)), str(MODELS)).models
-    for name, source in models.items():
-        if source == str(MODELS):
-            sees = entries[name].sees is not False
-        else:
-            config = Path(source) / "config.json"
-            sees = not config.is_file() or takes_images(read_json(config))
-        if not sees:
-            yield name
+    return (name for name, source in models.items() if not sees_images(name, source, entries.get(name)))
 
 
 def _trained(models: dict[str, str]) -> Iterator[tuple[str, Any]]:
@@ -208,31 +204,71 @@ def _trained(models: dict[str, str]) -> Iterator[tuple[str, Any]]:
             yield source.name, known[source.name]
 
 
-def _of_server(given: str, lock: str) -> tuple[str, str, str]:
+def _of_server(given: str, lock: str, notes: list[str]) -> tuple[str, str, str]:
+    from vouch.models.server.client import served
+    from vouch.models.server.images import served_without_images
+
     url, _, name = given.partition("#")
     if not name:
-        from vouch.models.server.client import served
-
         names = served(url)
         if len(names) != 1:
             listed = ", ".join(names[:10]) or "none"
             raise UserError(f"{url}: serves {len(names)} models ({listed}); choose one, {url}#NAME")
         (name,) = names
     document = editor().load(lock)
-    slug = _slug(name, "model")
+    short = _file(name)
+    slug = _slug(re.sub(r"(?i)\.gguf$", "", short), "model")
     entry = document["models"].get(slug)
     if entry is None:
+        if "#" in given:
+            _check_listed(url, name)
+        if short != name:
+            notes.append(
+                f"{slug}: its server calls it by the path of a file, {name}, and so does {MODELS} now; start "
+                "llama.cpp with `--alias NAME` (vLLM with `--served-model-name NAME`) for a name that lasts"
+            )
+        without = served_without_images(slug, url, name)
+        if without is None:
+            notes.append(
+                f"{slug}: {url} gives no answer, so it is not known whether it takes images; once it answers, "
+                f"`vouch lock {slug}` asks it and writes down that it takes none"
+            )
         document["models"].fa.set_block_style()
         document["models"][slug] = {
             "engine": SERVER_ENGINE,
             "source": flow(kind="server", url=url, name=name),
-            **({"sees": False} if served_without_images(slug, url, name) else {}),
+            **({"sees": False} if without else {}),
         }
     elif entry["source"].get("url") != url or entry["source"].get("name") != name:
         raise UserError(
             f"{MODELS}: {slug} is another model; rename that entry, or name this one by hand there"
         )
     return edited(document), slug, str(MODELS)
+
+
+def _check_listed(url: str, name: str) -> None:
+    """Raises UserError if a server lists its models and this one is not among them.
+
+    A name may lack a tag (`:latest` at Ollama) or have one (`:online` at OpenRouter).
+    """
+    from vouch.models.server.client import served
+
+    try:
+        names = served(url)
+    except UserError:  # not every server gives its list to everybody
+        return
+    if names and not {name, f"{name}:latest", name.rpartition(":")[0]}.intersection(names):
+        raise UserError(
+            f"{url}: serves no model {name[:80]}; {did_you_mean(name, names)}; correct the name after #, or write "
+            f"the entry into {MODELS} by hand"
+        )
+
+
+def _file(name: str) -> str:
+    """The last part of a server's name for a model if it is an absolute path or a file of llama.cpp."""
+    parts = re.split(r"[/\\]", name)
+    is_path = parts[-1].lower().endswith(".gguf") or re.fullmatch("|[A-Za-z]:", parts[0])
+    return parts[-1] if is_path and parts[-1] else name
 
 
 def _distinct(kind: str, given: list[str], names: list[str]) -> list[str]:

@@ -2,15 +2,11 @@
 
 import argparse
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from math import inf
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from vouch.cli.command import argument, command, one_of, path_argument
-from vouch.cli.printing import plain, table
+from vouch.cli.printing import plain
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.datasets.options import COLUMNS as OPTION_COLUMNS
 from vouch.datasets.options import FILE, WRONG, OpenQuestion, is_yes_no, key, read_written
@@ -23,45 +19,9 @@ from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.files import write_text
 from vouch.pipeline.records import intact
 from vouch.prompts.asking import CachedModel, PlainText, Writer
-from vouch.prompts.rewrites.checks import doubt
-from vouch.prompts.rewrites.table import (
-    ACCEPT,
-    COLUMNS,
-    RewriteDecision,
-    RewriteTask,
-    decisions_path,
-    decisions_text,
-    read_decisions,
-)
 from vouch.tables.answered import JUDGED, TEXT, judged_path, pin_path, read_pin, text_path
-from vouch.tables.asked import (
-    ACCEPTED,
-    ITEMS,
-    KINDS,
-    ORIGINAL,
-    PROMPTS,
-    REJECTED,
-    REWRITES,
-    items_path,
-    prompts_path,
-    rewrites_path,
-)
-from vouch.tables.decisions import (
-    Decided,
-    csv_text,
-    judgements_path,
-    judgements_text,
-    read_judgements,
-)
-
-INFORMATION = (
-    "doubt",
-    "status",
-    "reason",
-    "rewrite",
-)  # further columns of an export
-Row = Mapping[str, Any]
-Decisions = Mapping[RewriteTask, RewriteDecision]
+from vouch.tables.asked import ITEMS, ORIGINAL, PROMPTS, items_path, prompts_path
+from vouch.tables.decisions import Decided, csv_text, judgements_path, judgements_text, read_judgements
 
 
 def project_with(dataset: str) -> Project:
@@ -75,189 +35,6 @@ def check_source(path: Path) -> None:
     """Raises UserError if the file of decisions to import does not exist."""
     if not path.is_file():
         raise UserError(f"{path}: no such file; write it with --export")
-
-
-@command(
-    "review rewrites",
-    "the reworded questions: accept, reject or replace them",
-    argument("dataset", names="datasets", help="a dataset of params.yaml"),
-    argument("--kind", choices=KINDS, help="only this kind"),
-    argument("--all", action="store_true", help="list every rewrite, not only those rejected"),
-    one_of(
-        path_argument("--export", metavar="FILE", help="write the table as CSV, to decide in"),
-        path_argument("--import", dest="decided", metavar="FILE", help="take over its decisions"),
-        argument("--accept-checked", action="store_true", help="accept what passes every check, undecided"),
-        argument("--undo-checked", action="store_true", help="take back what --accept-checked accepted"),
-    ),
-    argument("--doubt", type=float, metavar="MOST", help="--accept-checked accepts up to this doubt only"),
-)
-def run_rewrites(options: argparse.Namespace) -> int:
-    """Review the reworded questions of a dataset: how many there are, which were rejected, and why.
-
-    With --export the table becomes a CSV file with a column `decision` to fill in: accept, reject, use (your
-    own words, in `text`), and for the kind `clean` also drop. Undecided rows come first, the most doubtful on
-    top: `doubt` is the number of checks that the rewrite fails, plus the share of content words that only it
-    or the question has. With --import that file goes into decisions/rewrites, which the next run applies.
-    Decide as far as you get, import, and export again to go on.
-
-    --accept-checked accepts what passes every check and has no decision yet; --undo-checked takes that back.
-
-    Examples:
-      vouch review rewrites kites --kind ls_n --all
-      vouch review rewrites kites --export review.csv
-      vouch review rewrites kites --import review.csv
-      vouch review rewrites kites --kind clean --accept-checked --doubt 0.2
-    """
-    if options.doubt is not None and not options.accept_checked:
-        raise UserError("--doubt: belongs to --accept-checked")
-    project_with(options.dataset)
-    if options.decided:
-        return _import_rewrites(options.dataset, options.decided)
-    rows = REWRITES.read(intact(rewrites_path(options.dataset))).to_pylist()
-    rows = [row for row in rows if options.kind in (None, row["kind"])]
-    path = decisions_path(options.dataset)
-    decided = {one.task: one for one in read_decisions(path)}
-    ordered = by_doubt(rows, decided)
-    left = sum(_task(row) not in decided for row in rows)
-    if options.export:
-        _check_nothing_lost(options.export, decided)
-        write_text(options.export, exported_rewrites(ordered, decided))
-        print(
-            f"rewrites: {len(rows)} in {options.export}, {left} of them undecided, which come first; "
-            "fill in `decision`, then --import it"
-        )
-    elif options.accept_checked:
-        most = inf if options.doubt is None else options.doubt
-        waiting = [row for row in ordered if _task(row) not in decided and _doubt(row) <= most]
-        new = {_task(row): _accepted(row) for row in waiting if _is_checked(row)}
-        _write(path, decided, {**decided, **new})
-        print(
-            f"rewrites: {len(new)} accepted that pass every check, {left - len(new)} undecided; `dvc repro` "
-            f"applies {path}, --undo-checked takes it back"
-        )
-    elif options.undo_checked:
-        shown = set(map(_task, rows))
-        kept = {task: one for task, one in decided.items() if task not in shown or not _by_checks(one)}
-        _write(path, decided, kept)
-        print(f"rewrites: {len(decided) - len(kept)} taken back, {len(kept)} decisions left in {path}")
-    else:
-        print(listing(ordered, options.all, left), end="")
-    return 0
-
-
-def _write(path: Path, before: Decisions, after: Decisions) -> None:
-    """Writes the decisions, if they changed; without any, the file goes."""
-    if not after:
-        path.unlink(missing_ok=True)
-    elif after != before:
-        write_text(path, decisions_text(after.values()))
-
-
-CHECKS, PASSES = "checks", "passes every check"
-"""`by` and `why` of a decision of --accept-checked."""
-
-
-def _task(row: Row) -> RewriteTask:
-    return RewriteTask(row["original"], row["kind"])
-
-
-def _doubt(row: Row) -> float:
-    return doubt(row["kind"], row["original"], row["rewrite"], row["failed"] or ())
-
-
-def _is_checked(row: Row) -> bool:
-    return row["status"] == ACCEPTED and row["rewrite"] is not None
-
-
-def _accepted(row: Row) -> RewriteDecision:
-    return RewriteDecision(
-        _task(row), ACCEPT, row["rewrite"], CHECKS, f"{PASSES}, doubt {_doubt(row):.2f}", ""
-    )
-
-
-def _by_checks(one: RewriteDecision) -> bool:
-    """Whether --accept-checked made a decision, and nobody changed it."""
-    return (one.decision, one.by) == (ACCEPT, CHECKS) and one.why.startswith(PASSES)
-
-
-def by_doubt(rows: Sequence[Row], decided: Decisions) -> list[Row]:
-    """The undecided ones first, each part with the most doubtful on top."""
-    return sorted(rows, key=lambda row: (_task(row) in decided, -_doubt(row)))
-
-
-def _check_nothing_lost(path: Path, decided: Decisions) -> None:
-    """Raises UserError if an export would overwrite decisions that were not taken over."""
-    for one in read_decisions(path, INFORMATION):
-        known = decided.get(one.task)
-        if known is None or known.decision != one.decision:
-            raise UserError(
-                f"{one.where}: a decision that was not taken over; --import it, or remove the file"
-            )
-
-
-def listing(rows: Sequence[Row], everything: bool, undecided: int) -> str:
-    """Counts by kind and status, then the rewrites that were rejected, or all of them, in the order given."""
-    if not rows:
-        return "rewrites: none; no variation of this profile needs them\n"
-    counts = Counter((row["kind"], row["status"]) for row in rows)
-    shown = [row for row in rows if everything or row["status"] == REJECTED]
-    lines = [[kind, status, str(count)] for (kind, status), count in sorted(counts.items())]
-    text = table(["kind", "status", "questions"], lines, right={2})
-    if shown:
-        cells = [
-            [
-                row["kind"],
-                row["status"],
-                f"{_doubt(row):.2f}",
-                row["original"],
-                row["rewrite"] or "",
-                row["reason"],
-            ]
-            for row in sorted(shown, key=lambda row: KINDS.index(row["kind"]))
-        ]
-        heads = ["kind", "status", "doubt", "question", "rewrite", "because"]
-        text += "\n" + table(heads, cells, right={2})
-    return f"{text}rewrites: {len(rows)}, {undecided} of them without a decision\n"
-
-
-def exported_rewrites(rows: Sequence[Row], decided: Decisions) -> str:
-    """The rows as CSV, with the decisions so far."""
-    lines = []
-    for row in rows:
-        one = decided.get(_task(row))
-        information = [f"{_doubt(row):.2f}", row["status"], row["reason"], row["rewrite"] or ""]
-        decision = [one.decision, one.text, one.by, one.why] if one else ["", "", "", ""]
-        lines.append([row["original"], row["kind"], *information, *decision])
-    return csv_text(["question", "kind", *INFORMATION, *COLUMNS[2:]], lines)
-
-
-def _import_rewrites(dataset: str, source: Path) -> int:
-    """Adds decisions from a file; earlier ones about other questions and kinds stay."""
-    check_source(source)
-    rows = REWRITES.read(intact(rewrites_path(dataset))).to_pylist()
-    words = {RewriteTask(row["original"], row["kind"]): row["rewrite"] for row in rows}
-    new = read_decisions(source, INFORMATION)
-    for one in new:
-        if one.task not in words:
-            raise UserError(
-                f"{one.where}: no {one.task.kind} of {one.task.question[:80]!r} in "
-                f"{rewrites_path(dataset)}; export it again"
-            )
-    path = decisions_path(dataset)
-    kept = {one.task: one for one in read_decisions(path)}
-    kept |= {one.task: _with_words(one, words[one.task]) for one in new}
-    write_text(path, decisions_text(kept.values()))
-    print(f"rewrites: {len(new)} decisions taken over, {len(kept)} in {path}; `dvc repro` applies them")
-    return 0
-
-
-def _with_words(one: RewriteDecision, words: str | None) -> RewriteDecision:
-    """Adds the words to an accepted rewrite, so that another rewriter changes nothing."""
-    if one.decision != ACCEPT or one.text:
-        return one
-    if words is None:
-        raise UserError(f"{one.where}: there is no rewrite to accept; write use, and the words in text")
-    return replace(one, text=words)
 
 
 Shown = Mapping[str, Mapping[str, str]]

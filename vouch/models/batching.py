@@ -30,7 +30,7 @@ from vouch.tables.asked import LIKELIHOOD, TEXT
 Bucket = int | Literal["geometric"]
 
 MAX_NODES = 1024  # of a trie: its mask grows with the square
-MAX_WANTED = 512  # positions whose logits are read, each as wide as the vocabulary
+MAX_WANTED = 512  # positions of a tree whose logits are read, counted for each option that reads them
 _LENGTHS = sorted({*(1 << n for n in range(4, 25)), *(3 << n for n in range(3, 24))})
 
 
@@ -186,16 +186,18 @@ def planned_rows(output: str, pack: Sequence[Tokens], after_image: bool) -> Iter
             for option in one.options or (1,):
                 yield PlannedRow(output, one.prompt + option - 1, option)
         return
-    trees: list[tuple[int, int]] = []
+    trees: list[tuple[int, int, int]] = []  # tokens, positions, and these once for each option
     for one in pack:
-        further = sum(option - 1 for option in one.options)
+        options = one.options or (1,)
+        further = sum(option - 1 for option in options)
         if trees:
-            tokens, positions = trees[-1][0] + one.new + further, trees[-1][1] + 1 + further
-            if tokens <= MAX_NODES and positions <= MAX_WANTED:
-                trees[-1] = tokens, positions
+            before = trees[-1]
+            joined = before[0] + one.new + further, before[1] + 1 + further, before[2] + sum(options)
+            if joined[0] <= MAX_NODES and joined[2] <= MAX_WANTED:
+                trees[-1] = joined
                 continue
-        trees.append((one.prompt + further, 1 + further))
-    for tokens, positions in trees:
+        trees.append((one.prompt + further, 1 + further, sum(options)))
+    for tokens, positions, _ in trees:
         yield PlannedRow(output, tokens, positions, tree=True)
 
 

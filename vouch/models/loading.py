@@ -118,12 +118,11 @@ def hush() -> None:
     transformers.utils.logging.disable_progress_bar()
 
 
-def auto_class(folder: Path, sees: bool) -> Any:
-    """The class of transformers that loads a model folder: one for images and texts, or for texts alone.
+def auto_class(folder: Path, config: Any, sees: bool) -> Any:
+    """The class of transformers that loads a model: one for images and texts, or for texts alone.
 
-    Raises UserError where the model is of neither kind, and whatever transformers raises.
+    folder: for messages. Raises UserError where the model, by its configuration, is of neither kind.
     """
-    config = transformers.AutoConfig.from_pretrained(folder, **LOCAL)
     if sees:
         known = transformers.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
     else:

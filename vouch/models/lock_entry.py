@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from vouch.pipeline.hub import REPOSITORY, commit
 from vouch.tables.answered import WEIGHT_SUFFIX, Dtype, Reasoning
 
+LOCK = "models.lock"
 _Count = Field(default=None, ge=1)
 
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from vouch.models.lock_entry import HubSource, LockEntry, ServerSource
+from vouch.models.kinds import check_model_type, class_name, has_class, takes_images
+from vouch.models.lock_entry import LOCK, HubSource, LockEntry, ServerSource
 from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import check_plain, file_digest
@@ -37,7 +38,6 @@ from vouch.tables.answered import (
 )
 
 _DTYPES: tuple[Dtype, ...] = get_args(Dtype)
-LOCK = "models.lock"
 PICKLED = (".bin", ".pt", ".pth", ".ckpt")
 SINGLE = "model.safetensors"
 ADAPTER = "adapter_config.json"
@@ -118,7 +118,7 @@ def _of_folder(name: str, folder: Path, entry: LockEntry, whole: bool) -> Pin:
     if entry.sees not in (None, sees):
         raise UserError(
             f"{LOCK}: {name}: says sees: {str(entry.sees).lower()}, but {folder / 'config.json'} is of a "
-            f"model that takes {'' if sees else 'no '}images ({_class_name(config)}); leave sees out"
+            f"model that takes {'' if sees else 'no '}images ({class_name(config)}); leave sees out"
         )
     return _pin(name, entry, digests, entry.dtype or dtype_of(config), entry.parameters or counted, sees)
 
@@ -201,44 +201,6 @@ def check_weights(names: Sequence[str], where: str, advice: str) -> None:
         pickled = sorted(name for name in names if name.endswith(PICKLED))
         what = f"only pickled weights ({pickled[0]}), which can run code" if pickled else "no weights"
         raise UserError(f"{where}: {what}; {advice} {WEIGHT_SUFFIX} files")
-
-
-def has_class(config: Mapping[str, Any]) -> bool:
-    """Whether transformers has a class of its own for a config.json: one that answers questions on images,
-    that writes text (a rewriter of questions), or that encodes texts, or images and texts."""
-    from transformers.models.auto import modeling_auto as known
-
-    return any(
-        config.get("model_type") in names
-        for names in (
-            known.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
-            known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-            known.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
-            known.MODEL_FOR_ZERO_SHOT_IMAGE_CLASSIFICATION_MAPPING_NAMES,
-        )
-    )
-
-
-def takes_images(config: Mapping[str, Any]) -> bool:
-    """Whether a model takes images, by its config.json. A causal language model does not, nor does the text
-    part of a vision-language model that was saved alone: its model_type may be that of the whole. Encoders of
-    texts, which transformers also lists as causal (BERT), are not meant."""
-    from transformers.models.auto import modeling_auto as known
-
-    kind = str(config.get("model_type"))
-    encoder = kind in known.MODEL_FOR_MASKED_LM_MAPPING_NAMES and not config.get("is_decoder")
-    language = None if encoder else known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind)
-    whole = known.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES.get(kind)
-    if language is None or whole is None:
-        return language is None or "vision_config" in config
-    return bool(whole == language) or _class_name(config) != language
-
-
-def _class_name(config: Mapping[str, Any]) -> str:
-    """The class with which a model was saved, else its model_type."""
-    classes = config.get("architectures")
-    named = classes[0] if isinstance(classes, list) and classes else None
-    return str(named or config.get("model_type"))
 
 
 def check_no_code(path: Path, config: Mapping[str, Any]) -> None:
@@ -424,17 +386,6 @@ def resolve(repo: str, revision: str, command: str) -> Resolved:
         licence=_licence(info.card_data),
         sees=takes_images(config),
     )
-
-
-def check_model_type(config: Mapping[str, Any], where: str) -> None:
-    """Raises UserError if transformers has no class of its own for a model."""
-    if not has_class(config):
-        from transformers import __version__
-
-        raise UserError(
-            f"{where}: model_type {config.get('model_type')} is none that transformers {__version__} loads "
-            "for images and text, or for text; take a converted version of the model (often named -hf)"
-        )
 
 
 def _licence(card: Any) -> str | None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from vouch.models.decoder.preparing import Prepared, Preparer
 
 MOST = 1000  # packs among which a request type's first prompt is looked for
+_SPACES = ("Ġ", "▁", " ")  # with which a vocabulary writes the space before a word
 
 
 @dataclass(frozen=True)
@@ -149,8 +150,27 @@ def _prompt(preparer: "Preparer", prepared: "Prepared", output: str, config: Ext
 
 
 def _runs(preparer: "Preparer", ids: Sequence[int]) -> list[dict[str, Any]]:
-    texts = dict(zip(ids, preparer.token_texts(ids), strict=True))
+    texts = dict(zip(ids, token_texts(preparer.tokenizer, ids), strict=True))
     return [{"id": one, "text": texts[one], "count": len(list(run))} for one, run in groupby(ids)]
+
+
+def token_texts(tokenizer: Any, ids: Sequence[int]) -> list[str]:
+    """The text of each token within a line, with the space before a word. Special tokens, and pieces of a
+    character, are as the vocabulary has them."""
+
+    def decoded(sequence: Sequence[int]) -> str:
+        return str(tokenizer.decode(list(sequence), clean_up_tokenization_spaces=False))
+
+    before = list(tokenizer("x", add_special_tokens=False)["input_ids"])
+    start, known = len(decoded(before)), list(dict.fromkeys(ids))
+    names = dict(zip(known, map(str, tokenizer.convert_ids_to_tokens(known)), strict=True))
+    texts = {one: decoded([*before, one])[start:] for one in known}
+    for one, name in names.items():
+        if not texts[one] or "\ufffd" in texts[one]:
+            texts[one] = name
+        elif not name.startswith(_SPACES):  # a space that decoding puts between tokens
+            texts[one] = texts[one].removeprefix(" ")
+    return [texts[one] for one in ids]
 
 
 def _letters(preparer: "Preparer", prepared: "Prepared") -> dict[str, Any]:
@@ -161,7 +181,7 @@ def _letters(preparer: "Preparer", prepared: "Prepared") -> dict[str, Any]:
     entries = []
     for label, one, other in zip(labels, letters.read, others, strict=True):
         known = [token for token in (one, other) if token is not None]
-        texts = dict(zip(known, preparer.token_texts(known), strict=True))
+        texts = dict(zip(known, token_texts(preparer.tokenizer, known), strict=True))
         other_text = None if other is None else texts[other]
         names = {"id": one, "text": texts[one], "other_id": other, "other_text": other_text}
         entries.append({"label": label, **names})
@@ -172,7 +192,7 @@ def _options(
     preparer: "Preparer", options: Sequence[str], tokens: Sequence[Sequence[int]]
 ) -> list[dict[str, Any]]:
     return [
-        {"option": option, "ids": list(ids), "texts": preparer.token_texts(ids)}
+        {"option": option, "ids": list(ids), "texts": token_texts(preparer.tokenizer, ids)}
         for option, ids in zip(options, tokens, strict=True)
     ]
 

@@ -23,7 +23,7 @@ from vouch.models.packs import KeyedPack, Keys, Member, PromptTable, groups
 from vouch.models.work_cache import ROOT, WorkCache, refused, remembered, rows_of, to_remember
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.processor import computed_on, fixed, free_torch
-from vouch.tables.answered import RESPONSES, Pin, schema
+from vouch.tables.answered import OTHER_MODEL, RESPONSES, Pin, schema
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT, ImageStore, images_path
 
 if TYPE_CHECKING:
@@ -62,6 +62,14 @@ class Session:
         if self.config.reproducible == "off":
             free_torch()
         return self._kind.load(self._pin, self.config)
+
+    @property
+    def another_name(self) -> str:
+        """Says what the server calls itself, as far as it was asked in this run."""
+        names = self.engine.notes.get("models", {}) if "engine" in vars(self) else {}
+        others = sorted(ascii(name)[1:-1] for name in names if name and name != self._pin.source.name)
+        calls = f"the server calls itself {' or '.join(others[:3])}, and " if others else ""
+        return f"{calls}models.lock calls it {self._pin.source.name}"
 
     def keys(self, dataset: str) -> Keys:
         """The keys of its answers to a dataset."""
@@ -395,10 +403,11 @@ def _question(
 def write(dataset: DatasetRequests) -> dict[str, Any]:
     """Puts the answers together in the order of the prompts; returns notes for the run record.
 
-    One line on stderr counts the prompts without an answer. Raises UserError if no prompt has an
-    answer in any table; then nothing is written.
+    A line on stderr counts the prompts without an answer, another one the answers of a model with another
+    name. Raises UserError if no prompt has an answer in any table; then nothing is written.
     """
     asked, lacking, first = Counter[str](), Counter[str](), dict[str, str]()
+    answered, renamed = 0, 0
     with ExitStack() as files:
         paths = {output: RESPONSES[output].path(dataset.model.name, dataset.name) for output in OUTPUTS}
         writers = {
@@ -413,6 +422,8 @@ def write(dataset: DatasetRequests) -> dict[str, Any]:
             if problem is not None:
                 lacking[output] += 1
                 first.setdefault(output, f"prompt {member.prompt['id']}: {problem}")
+            answered += sum(answer["problem"] is None for answer in answers)
+            renamed += sum(OTHER_MODEL in answer["flags"] for answer in answers)
             for row in rows_of(output, member.prompt, answers, member.decodings, dataset.model.revision):
                 writers[output].row(row)
         if asked and asked == lacking:
@@ -420,6 +431,12 @@ def write(dataset: DatasetRequests) -> dict[str, Any]:
             raise UserError(
                 f"{paths[output]}: none of {asked[output]} prompts has an answer; {first[output]}"
             )
+    if renamed:
+        print(
+            f"{dataset.label}: {renamed} of {answered} answers are flagged {OTHER_MODEL}: "
+            f"{dataset.model.another_name} (docs/add-a-model.md#what-is-asked-and-recorded)",
+            file=sys.stderr,
+        )
     unanswered = {output: lacking[output] for output in OUTPUTS if lacking[output]}
     if not unanswered:
         return {}

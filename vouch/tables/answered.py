@@ -254,6 +254,8 @@ def folder_digests(folder: Path) -> dict[str, str]:
 
 LOW_MASS = 0.5
 """Letter mass below which an answer is more likely to begin with something other than a letter."""
+OTHER_MODEL = "other_model"
+"""The flag of an answer whose server gave another model name than the pinned one."""
 ANSWER = """
 pixels   string    SHA-256 over the decoded images that were shown, or empty
 engine   string    name of the engine, its revision and that of how images are decoded, `transformers/2.1`

@@ -7,11 +7,11 @@ from vouch.models.server.client import RequestTally, ServerSettings, error_messa
 from vouch.models.server.completions import (
     BadAnswer,
     completion,
-    largest_allowed,
     letters,
     other_model,
     text,
 )
+from vouch.models.server.problems import largest_allowed
 from vouch.pipeline.errors import UserError
 
 TOKEN = {

@@ -29,7 +29,7 @@ def preparer(words: Any = None, template: str = CHAT, **needs: Any) -> Preparer:
 
 
 def said(ready: Preparer, ids: Any) -> list[str]:
-    tokens = ready._tokenizer.convert_ids_to_tokens(list(ids))
+    tokens = ready.tokenizer.convert_ids_to_tokens(list(ids))
     return [token.replace("Ġ", " ") for token in tokens]
 
 

@@ -18,8 +18,8 @@ from tests.models.server.asked import KEY, by_question, engine, letters, questio
 from tests.refusals import refused
 from vouch.models.engine import Answered, Decoding, LetterAnswer, Pack, Refusal, TextAnswer
 from vouch.models.server.client import MAX_BODY, ServerSettings, error_message, retry_after
-from vouch.models.server.completions import is_about_question, largest_allowed
 from vouch.models.server.engine import ENOUGH, SILENT, ServerEngine
+from vouch.models.server.problems import is_about_question, largest_allowed
 from vouch.pipeline.errors import UserError
 
 ABOUT, NEVER, PASSING = "about the question", "tried once", "tried again"

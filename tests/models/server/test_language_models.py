@@ -11,9 +11,9 @@ from tests.models.server.test_faults import ERRORS
 from tests.refusals import refused
 from vouch.cli import main
 from vouch.models.server.client import ServerSettings
-from vouch.models.server.completions import takes_no_images
 from vouch.models.server.engine import ENOUGH, SILENT
 from vouch.models.server.images import refuses_images
+from vouch.models.server.problems import takes_no_images
 from vouch.pipeline.yaml12 import load
 from vouch.tables.asked import LETTERS, TEXT
 
@@ -59,7 +59,7 @@ def blind(server: Loopback, status: int = BLIND[1][0], says: str = BLIND[1][1]) 
 
 def test_a_server_is_asked_with_one_image_and_one_token(server: Loopback) -> None:
     settings = ServerSettings(backoff=0.001)
-    assert not refuses_images(server.url, NAME, settings), "it may look at the image, or leave it out"
+    assert refuses_images(server.url, NAME, settings) is False, "it may look at the image, or leave it out"
     (request,) = server.requests
     assert request["max_tokens"] == 1 and shows(request)
     for status, says in BLIND:
@@ -67,10 +67,10 @@ def test_a_server_is_asked_with_one_image_and_one_token(server: Loopback) -> Non
         assert refuses_images(server.url, NAME, settings), says
     for status, says in [*SEEING, (401, "no key"), (404, "model not found"), (503, "loading"), (500, "{")]:
         blind(server, status, says)
-        assert not refuses_images(server.url, NAME, settings), says
+        assert refuses_images(server.url, NAME, settings) is None, says
     server.instead = lambda *_: Reply(200, "{")
-    assert not refuses_images(server.url, NAME, settings)
-    assert not refuses_images("http://127.0.0.1:9/v1", NAME, settings), "nothing answers there"
+    assert refuses_images(server.url, NAME, settings) is None
+    assert refuses_images("http://127.0.0.1:9/v1", NAME, settings) is None, "nothing answers there"
 
 
 @pytest.fixture
@@ -113,7 +113,8 @@ def test_a_pin_that_does_not_say_it_stops_the_stage(server: Loopback, project: P
     asked = rows(shown)
     project.ask(asked, [image(1)])
     with refused(
-        f"{NAME} takes no images: .*image input is not supported.*write `sees: false` into its entry"
+        f"{NAME} takes no images: .*image input is not supported.*write `sees: false` into its entry of "
+        f"models.lock .`vouch lock {MODEL}` does. and run it again"
     ):
         project.extract()
     before = len(server.requests)
@@ -154,3 +155,6 @@ def test_lock_asks_a_server_and_writes_it(
     project.entry["sees"] = True
     project.save()
     assert lock(MODEL) == 1 and "says sees: true, but the model takes no images" in capfd.readouterr().err
+    server.instead = lambda *_: error(503, "loading")
+    assert lock(MODEL) == 1
+    assert f"start it and run `vouch lock {MODEL}` again" in capfd.readouterr().err

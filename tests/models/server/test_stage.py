@@ -58,6 +58,28 @@ def test_a_whole_stage_asks_once_and_writes_no_key(
     assert KEY not in f"{vars(run)} {capfd.readouterr()}"
 
 
+def test_answers_in_another_name_are_counted_in_one_line(
+    server: Loopback, project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also if they were kept; then only the flag is known, not the name."""
+    rows = [prompt(f"i{n}/original", f"what {n}", labels="AB", outputs=["letters", "text"]) for n in range(4)]
+    project.ask(rows, [])
+    path = "/models/smol\x1b[2J.gguf"
+    server.edit = lambda answer: answer.update(model=path if len(server.requests) % 2 else NAME)
+    project.extract()
+    flagged = sum("other_model" in row["flags"] for one in ("letters", "text") for row in project.rows(one))
+    count = f"{MODEL} {DATASET}: {flagged} of 8 answers are flagged other_model: "
+    lines = [line for line in capsys.readouterr().err.splitlines() if "other_model" in line]
+    why = "the server calls itself /models/smol\\x1b[2J.gguf, and models.lock calls it tiny-llava"
+    assert flagged and lines == [f"{count}{why} (docs/add-a-model.md#what-is-asked-and-recorded)"]
+    project.extract()
+    assert f"{count}models.lock calls it tiny-llava (docs" in capsys.readouterr().err
+    server.edit = lambda answer: None
+    project.ask([row | {"text": f"{row['text']} now"} for row in rows], [])
+    project.extract()
+    assert "other_model" not in capsys.readouterr().err
+
+
 ODD = "this odd one"
 
 

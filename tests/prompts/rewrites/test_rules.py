@@ -11,8 +11,9 @@ import pytest
 from vouch.demo.scenes.phrasings import HELD_OUT, TRAINED
 from vouch.prompts.asking import Reply
 from vouch.prompts.rewrites.checks import NEGATION, failures
-from vouch.prompts.rewrites.content import instruction, is_english, words
+from vouch.prompts.rewrites.content import instruction, words
 from vouch.prompts.rewrites.engines import rules
+from vouch.prompts.rewrites.language import is_english
 from vouch.prompts.rewrites.sentences import Cannot
 from vouch.prompts.rewrites.table import RewriteTask
 from vouch.tables.asked import CLEAN, KINDS, NEGATIONS

@@ -1,5 +1,6 @@
 """A local language model as rewriter: a tiny random Llama that the test writes."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from vouch.prompts.asking import PlainText
 from vouch.prompts.asking import transformers as engine
 from vouch.prompts.rewrites.config import RewriteConfig
 from vouch.prompts.rewrites.content import instruction
-from vouch.prompts.rewrites.table import RewriteTask, TaskInTurns
+from vouch.prompts.rewrites.table import RewriteTask
 from vouch.tables.answered import Pin, Source, folder_digests, write_pin
 
 TASK = RewriteTask("What colour is the circle?", "lr_i")
@@ -19,7 +20,7 @@ WORDS = [
     "<unk>",
     "</s>",
     *("Q", ":", "A", "what", "colour", "is", "the", "circle", "red"),
-    *("Rewrite", "Determine", "if", ".", "?", ",", "USER", "phrases", "<s>"),
+    *("Rewrite", "Determine", "if", ".", "?", ",", "USER", "phrases"),
 ]
 TURNS = (
     "{% for message in messages %}{{ 'USER ' if message['role'] == 'user' else '' }}{{ message['content'] }} "
@@ -67,8 +68,8 @@ def pin(folder: Path, **changes: Any) -> Pin:
     )
 
 
-def greedy(folder: Path, text: str, count: int, ended: bool = False) -> list[int]:
-    """The tokens by hand: the largest logit, one after the other. ended: whether the tokenizer ends texts."""
+def greedy(folder: Path, text: str, count: int) -> list[int]:
+    """The tokens by hand: the largest logit, one after the other."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -77,7 +78,6 @@ def greedy(folder: Path, text: str, count: int, ended: bool = False) -> list[int
         AutoTokenizer.from_pretrained(folder),
     )
     ids = tokenizer(text, return_tensors="pt")["input_ids"]
-    ids = ids[:, :-1] if ended else ids
     start = ids.shape[1]
     with torch.inference_mode():
         for _ in range(count):
@@ -101,23 +101,6 @@ def test_the_greedy_text_whatever_the_model_says_of_itself(tmp_path: Path, templ
     assert cut.text is None and cut.reason == "the answer is longer than rewrite.max_tokens"
 
 
-def test_a_prompt_goes_on_where_the_tokenizer_would_end_it(tmp_path: Path) -> None:
-    """Without a chat template the tokenizer writes what begins a text, and what ends it, which is cut off."""
-    from tokenizers import Tokenizer
-    from tokenizers.processors import TemplateProcessing
-
-    folder = save(tmp_path / "model", [1])
-    tokens = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    special = [("<s>", tokens.token_to_id("<s>")), ("</s>", tokens.token_to_id("</s>"))]
-    tokens.post_processor = TemplateProcessing(single="<s> $A </s>", special_tokens=special)
-    tokens.save(str(folder / "tokenizer.json"))
-    written = greedy(folder, "Rewrite if", 8, ended=True)
-    config = RewriteConfig(device="cpu", max_tokens=8)
-    ((_, reply),) = engine.load(pin(folder), config).ask([PlainText("Rewrite if", start_is_enough=True)])
-    written = written[: written.index(1)] if 1 in written else written
-    assert reply.text == " ".join(WORDS[n] for n in written if n > 1)
-
-
 def test_a_reply_does_not_depend_on_what_else_is_asked(tmp_path: Path) -> None:
     """Passes have a fixed number of rows and lengths in fixed steps."""
     folder = save(tmp_path / "model", [1], context=2048)
@@ -130,7 +113,7 @@ def test_a_reply_does_not_depend_on_what_else_is_asked(tmp_path: Path) -> None:
 
 
 def test_examples_as_turns_of_the_conversation(tmp_path: Path) -> None:
-    task, words = TaskInTurns(TASK.question, TASK.kind), instruction(TASK.kind)
+    task, words = replace(TASK, in_turns=True), instruction(TASK.kind)
     turns = [f"USER {one.q} {one.a}" for one in words.examples]
     folder = save(tmp_path / "model", [1], TURNS, context=2048)
     written = greedy(folder, " ".join([words.head, *turns, f"USER {TASK.question}"]), 8)
@@ -138,7 +121,31 @@ def test_examples_as_turns_of_the_conversation(tmp_path: Path) -> None:
     asked = PlainText(task.prompt, start_is_enough=True, system=task.system, turns=task.turns)
     ((_, reply),) = engine.load(pin(folder), RewriteConfig(device="cpu", max_tokens=8)).ask([asked])
     assert reply.text == " ".join(WORDS[n] for n in written if n > 1)
-    assert task != TASK and task.prompt == TASK.question and task.read('A: "Yes?"') == "Yes?"
+    assert task == TASK and task.prompt == TASK.question and task.read('A: "Yes?"') == "Yes?"
+
+
+@pytest.mark.parametrize(
+    ("of_system", "problem"),
+    [
+        ("{{ raise_exception('no system role') }}", r"processor refuses it \(no system role\)"),
+        ("", "chat template drops the system message"),
+    ],
+)
+def test_a_template_without_system_messages_stops_the_stage(
+    of_system: str, problem: str, tmp_path: Path, project: Project
+) -> None:
+    """At once and in one line: every question would be refused."""
+    system = "{% if message['role'] == 'system' %}" + of_system + "{% else %}"
+    template = TURNS.replace("messages %}", "messages %}" + system).replace(
+        "{% endfor", "{% endif %}{% endfor"
+    )
+    project.items(item("a", TASK.question))
+    write_pin(Path("data/models/writer.json"), pin(save(tmp_path / "model", [1], template)))
+    project.rewrite = {"rewriter": "data/models/writer.json", "device": "cpu", "examples": "turns"}
+    with refused(f"writer: cannot be asked with a system message .*{problem}.*rewrite.examples: text"):
+        project.rows()
+    del project.rewrite["examples"]
+    assert project.rows()
 
 
 def test_a_template_of_the_pin_stands_in_for_the_models_own(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ own (encoder_decoder.py). How a question passes through: vouch/models/decoder/__
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,12 @@ import torch
 import transformers
 
 from vouch.models import sandbox
-from vouch.models.chat.chat import with_variables
+from vouch.models.chat.chat import TEXTS_ALONE, with_variables
 from vouch.models.config import ExtractConfig
 from vouch.models.decoder.answering import SharedPrefix
 from vouch.models.decoder.decoding import ends
 from vouch.models.decoder.passes import Forward
-from vouch.models.decoder.preparing import InputNeeds, LoadedModel, Preparer, TextProcessor
+from vouch.models.decoder.preparing import InputNeeds, LoadedModel, Preparer
 from vouch.models.decoder.self_check import choose_mode, keep_mode, known_mode, mode_path, probes
 from vouch.models.engine import ENGINES, Engine
 from vouch.models.families import family_of
@@ -73,9 +74,9 @@ def load_model(
     sees: whether it takes images. Raises UserError, one line, whatever is wrong with folder or device.
     """
     device = prepare_device(config.device, config.threads)
-    processor, _ = load_processor(folder, template, settings, sees)
+    processor, _, auto = load_processor(folder, template, settings, sees)
     with opening(folder, "cannot be loaded", "save the model anew"):
-        model, device = load_weights(auto_class(folder, sees), folder, dtype, config.device, device)
+        model, device = load_weights(auto, folder, dtype, config.device, device)
         if dtype != "float32":
             head_in_float32(model)
     return LoadedModel(model, processor, device)
@@ -85,20 +86,23 @@ def preparer(pin: Pin, folder: Path) -> Preparer:
     """What prepares the questions of a model, without its weights. Raises UserError, one line."""
     sandbox.start_renderer()
     hush()
-    processor, config = load_processor(folder, pin.template, pin.processor, pin.sees)
+    processor, config, _ = load_processor(folder, pin.template, pin.processor, pin.sees)
     template = with_variables(processor, pin.template, pin.template_kwargs)
     return Preparer(processor, template, InputNeeds.of(config))
 
 
 def load_processor(
     folder: Path, template: str | None, settings: Mapping[str, Any], sees: bool
-) -> tuple[Any, Any]:
-    """The processor of a model folder, complete, and the model's configuration. Raises UserError."""
+) -> tuple[Any, Any, Any]:
+    """The processor of a model folder, complete, the model's configuration, and the class that loads it.
+
+    Raises UserError.
+    """
     sandbox.check_tokenizer(folder)
     with opening(folder, "cannot be loaded", "save the model anew"):
-        auto_class(folder, sees)
-        processor = read_processor(folder, settings, sees)
         config = transformers.AutoConfig.from_pretrained(folder, **LOCAL)
+        auto = auto_class(folder, config, sees)
+        processor = read_processor(folder, settings, sees)
         family = family_of(config)
         family.check(processor, folder)
         if template is None and not getattr(processor, "chat_template", None):
@@ -107,7 +111,27 @@ def load_processor(
                 "as `template` in models.lock, or add chat_template.jinja to the model"
             )
         family.complete(processor, config)
-    return processor, config
+    return processor, config, auto
+
+
+@dataclass
+class TextProcessor:
+    """The tokenizer of a language model as a processor: of texts, without images.
+
+    A tokenizer without a chat template, that of a base model, gets the texts alone.
+    """
+
+    tokenizer: Any
+    image_processor: None = None
+
+    @property
+    def chat_template(self) -> Any:
+        """Of the tokenizer: a text, or texts by name."""
+        return self.tokenizer.chat_template or TEXTS_ALONE
+
+    def __call__(self, text: list[str], images: None, **options: Any) -> dict[str, torch.Tensor]:
+        """The tokens."""
+        return {"input_ids": self.tokenizer(text, **options)["input_ids"]}
 
 
 def read_processor(folder: Path, settings: Mapping[str, Any], sees: bool) -> Any:

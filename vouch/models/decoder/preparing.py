@@ -33,26 +33,6 @@ from vouch.models.sandbox import LONGEST
 from vouch.pipeline.errors import UserError, out_of_memory, raised_for_us, reason
 
 
-@dataclass
-class TextProcessor:
-    """The tokenizer of a language model as a processor: of texts, without images.
-
-    A tokenizer without a chat template, that of a base model, gets the texts alone.
-    """
-
-    tokenizer: Any
-    image_processor: None = None
-
-    @property
-    def chat_template(self) -> Any:
-        """Of the tokenizer: a text, or texts by name."""
-        return self.tokenizer.chat_template or TEXTS_ALONE
-
-    def __call__(self, text: list[str], images: None, **options: Any) -> dict[str, torch.Tensor]:
-        """The tokens."""
-        return {"input_ids": self.tokenizer(text, **options)["input_ids"]}
-
-
 @dataclass(frozen=True)
 class LoadedModel:
     """A model in evaluation mode with its processor. device: where inputs go."""
@@ -146,7 +126,6 @@ class InputNeeds:
         return not other and value.ndim >= 2 and value.shape[1] == tokens
 
 
-_SPACES = ("Ġ", "▁", " ")  # with which a vocabulary writes the space before a word
 _ENDS = 256  # prompt endings whose label tokens are cached; with most chat templates all are alike
 _PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # image sizes, to see whether all get the same shape
 
@@ -185,9 +164,9 @@ class Preparer:
         self._processor = copy.copy(processor)
         self._processor.image_processor = ProcessedImages(processor.image_processor)
         self._processor.tokenizer = _Measured(processor.tokenizer)
-        self._tokenizer = processor.tokenizer
+        self.tokenizer: Any = processor.tokenizer
         self._chat = ChatTemplate(self._processor, template, needs.separate_decoder)
-        find = partial(letter_ids, self._encode, unknown=self._tokenizer.unk_token_id)
+        find = partial(letter_ids, self._encode, unknown=self.tokenizer.unk_token_id)
         self._letter_ids = lru_cache(_ENDS)(find)
 
     @classmethod
@@ -202,7 +181,7 @@ class Preparer:
     @property
     def folder(self) -> Path:
         """The model's folder, for messages."""
-        return Path(self._tokenizer.name_or_path)
+        return Path(self.tokenizer.name_or_path)
 
     @property
     def sees(self) -> bool:
@@ -217,7 +196,7 @@ class Preparer:
     @cached_property
     def vocabulary(self) -> int:
         """Number of tokens."""
-        return int(max(self._tokenizer.get_vocab().values())) + 1
+        return int(max(self.tokenizer.get_vocab().values())) + 1
 
     def one_shape(self) -> bool:
         """Whether images of all sizes reach the model with the same shape and number of tokens."""
@@ -228,28 +207,11 @@ class Preparer:
 
     def decode(self, ids: Sequence[int], special: bool = False) -> str:
         """The text of generated tokens. special: keep special tokens."""
-        return str(self._tokenizer.decode(list(ids), skip_special_tokens=not special))
-
-    def token_texts(self, ids: Sequence[int]) -> list[str]:
-        """The text of each token within a line, with the space before a word. Special tokens, and pieces of a
-        character, are as the vocabulary has them."""
-        (before,) = self._encode(["x"])
-        start, known = len(self._shown(before)), list(dict.fromkeys(ids))
-        names = dict(zip(known, map(str, self._tokenizer.convert_ids_to_tokens(known)), strict=True))
-        texts = {one: self._shown([*before, one])[start:] for one in known}
-        for one, name in names.items():
-            if not texts[one] or "\ufffd" in texts[one]:
-                texts[one] = name
-            elif not name.startswith(_SPACES):  # a space that decoding puts between tokens
-                texts[one] = texts[one].removeprefix(" ")
-        return [texts[one] for one in ids]
+        return str(self.tokenizer.decode(list(ids), skip_special_tokens=not special))
 
     def unknown(self, ids: Sequence[int]) -> int:
         """How many tokens stand for what the vocabulary lacks."""
-        return list(ids).count(self._tokenizer.unk_token_id)
-
-    def _shown(self, ids: Sequence[int]) -> str:
-        return str(self._tokenizer.decode(list(ids), clean_up_tokenization_spaces=False))
+        return list(ids).count(self.tokenizer.unk_token_id)
 
     def prepare(self, question: Question) -> Prepared:
         """The row of a question.
@@ -303,10 +265,10 @@ class Preparer:
         texts = [question.system or "", question.text, question.response or "", *question.options]
         whole = "\n".join([*texts, *(text for turn in question.turns for text in turn)])
         if self.needs.image_token is not None:
-            token = self._tokenizer.convert_ids_to_tokens(self.needs.image_token)
+            token = self.tokenizer.convert_ids_to_tokens(self.needs.image_token)
             if token in whole:
                 raise UserError(f"it holds {token}, where this model expects an image; correct the item")
-        return any(token in whole for token in self._tokenizer.all_special_tokens)
+        return any(token in whole for token in self.tokenizer.all_special_tokens)
 
     @cached_property
     def _of_images(self) -> frozenset[int | None]:
@@ -347,7 +309,7 @@ class Preparer:
         """
         known, *whole = self._encode([text, *(text + between + option for option in options)])
         kept = len(common_start([known, *(tokens[:-1] for tokens in whole)]))
-        end = (self._tokenizer.eos_token_id,) if self.needs.separate_decoder else ()
+        end = (self.tokenizer.eos_token_id,) if self.needs.separate_decoder else ()
         for option, tokens in zip(options, whole, strict=True):
             if not option or tokens == known:
                 raise UserError(
@@ -393,18 +355,18 @@ class Preparer:
         start = next((at for at in range(len(tokens) - 1, -1, -1) if tokens[at] in self._apart), None)
         if start is None:
             return text
-        end = text[max(text.rfind(self._tokenizer.convert_ids_to_tokens(tokens[start])), 0) :]
+        end = text[max(text.rfind(self.tokenizer.convert_ids_to_tokens(tokens[start])), 0) :]
         return end if self._encode([end])[0] == list(tokens[start:]) else text
 
     @cached_property
     def _apart(self) -> frozenset[int]:
         """Special tokens, at which a text is split before it is tokenised."""
-        return frozenset(self._tokenizer.get_added_vocab().values())
+        return frozenset(self.tokenizer.get_added_vocab().values())
 
     @cached_property
     def _added(self) -> tuple[list[int], list[int]]:
         """The tokens that the tokenizer puts before a text, and those after it."""
-        (bare,), whole = self._encode(["x"]), list(self._tokenizer("x")["input_ids"])
+        (bare,), whole = self._encode(["x"]), list(self.tokenizer("x")["input_ids"])
         starts = range(len(whole) - len(bare) + 1)
         start = next((at for at in starts if whole[at : at + len(bare)] == bare), None)
         return ([], []) if start is None else (whole[:start], whole[start + len(bare) :])
@@ -412,13 +374,13 @@ class Preparer:
     @cached_property
     def _beginnings(self) -> list[list[int]]:
         """Tokens that may come before a text: those of the tokenizer, or a processor's begin token."""
-        begin = self._tokenizer.bos_token_id
+        begin = self.tokenizer.bos_token_id
         return [self._added[0], *([] if begin is None else [[begin]])]
 
     def _begins(self, rendered: str) -> bool:
         """Whether the chat template itself writes the tokens that the tokenizer puts before a text."""
-        put = self._tokenizer.convert_ids_to_tokens(self._added[0])
-        begin = "".join(put) or self._tokenizer.bos_token
+        put = self.tokenizer.convert_ids_to_tokens(self._added[0])
+        begin = "".join(put) or self.tokenizer.bos_token
         return bool(begin) and (rendered.lstrip().startswith(begin) or begin in self._chat.opening)
 
     def _checked_inputs(self, question: Question) -> tuple[str, dict[str, torch.Tensor]]:
@@ -456,7 +418,7 @@ class Preparer:
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
         try:
-            return [list(one) for one in self._tokenizer(list(texts), add_special_tokens=False)["input_ids"]]
+            return [list(one) for one in self.tokenizer(list(texts), add_special_tokens=False)["input_ids"]]
         except BaseException as error:
             if isinstance(error, Exception) or not raised_for_us(error):
                 raise

@@ -18,15 +18,9 @@ from pydantic import BaseModel, ValidationError
 from vouch.models.engine import Answered, Engine, Pack, Refusal
 from vouch.models.requests import DatasetRequests, rounds
 from vouch.models.server.client import MAX_BODY, ServerSettings, error_message
-from vouch.models.server.completions import (
-    BadAnswer,
-    NoLogprobs,
-    about_logprobs,
-    completion,
-    is_about_question,
-    sound,
-)
+from vouch.models.server.completions import BadAnswer, NoLogprobs, completion, sound
 from vouch.models.server.engine import NO_SCORES, THINKS, TOP_LOGPROBS, TURNED_DOWN, Job, ServerEngine, jobs
+from vouch.models.server.problems import about_logprobs, is_about_question
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import check_plain
 from vouch.tables.answered import Pin

@@ -38,10 +38,9 @@ from vouch.models.server.completions import (
     BadAnswer,
     Completion,
     NoLogprobs,
-    cannot_succeed,
     completion,
-    may_pass,
 )
+from vouch.models.server.problems import cannot_succeed, may_pass
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import Pin
 

@@ -36,45 +36,8 @@ from vouch.tables.thoughts import Parts, apart
 _MOST_TOKENS = 2**53  # sums of these are exact, and prices can be put on them
 _ABOVE_ONE = 1e-3  # most by which rounded probabilities may add to more than one
 _ROUNDING = 2e-6  # of a sum of probabilities whose logarithms are 32-bit numbers
-SMALLER = (5, 1)  # top_logprobs to try if a server does not say how many it gives
-_MAXIMUM = re.compile(r"(?:<=|at most|\bmax(?:imum)?\b|less than or equal to)\D{0,30}?(\d+)", re.IGNORECASE)
 _TAG = re.compile(r"</?\w[^<>]*>")
 _VERSION = re.compile(r"(-\d{4}-\d{2}-\d{2}|-\d{4}|@.+)?")
-
-# Messages that blame the question and not the server: too long, or not allowed.
-_ABOUT_QUESTION = re.compile(
-    r"(context|model|prompt|input|sequence)('s)?[ _](maximum )?(length|size|window)"
-    r"|too (long|large)|longer than|exceeds?.{0,40}tokens|context the overflows"
-    r"|tokens?\b.{0,60}(exceed|must be <=|greater than|more than)"
-    r"|content.(policy|management|filter)|moderation|flagged|safety",
-    re.IGNORECASE,
-)
-# Messages, of any status, after which no other try can succeed.
-_CANNOT = re.compile(
-    r"(not|n't) (be )?(currently )?(support|implement)|unsupported|mmproj|required for image|must alternate"
-    r"|support image|(load|decode|identify|process|open) (the )?(image|audio|picture)",
-    re.IGNORECASE,
-)
-_NO_IMAGES = re.compile(r"support.{0,20}(image|vision|multi-?modal)", re.IGNORECASE)
-# Messages of a model that takes no images at all: vLLM, llama.cpp, Ollama, OpenAI, OpenRouter and others. One
-# about a single image, such as an unsupported format, must not match.
-_TAKES_NO_IMAGES = re.compile(
-    r"not a multi-?modal model|(image|vision)s?( input)?s? (is|are) not supported"
-    r"|(not|n't) support (image|vision|multi-?modal)s?( inputs?| content)?($|[^\w ]| (by|for)\b| \()"
-    r"|required for image input|endpoints? found that support image|image_url is only supported by"
-    r"|(unsupported content part type|unknown variant)\W{1,4}image_url",
-    re.IGNORECASE,
-)
-_PASSING = re.compile(
-    r"memory|overload|capacity|\bbusy|time[sd]?[ -]?out|temporar|\bagain\b|retry|rate.limit|loading",
-    re.IGNORECASE,
-)
-_NO_SCORING = re.compile(
-    r"prompt_logprobs|(unknown|unexpected|unrecognized|extra|additional|unsupported) (request )?"
-    r"(argument|field|param|propert|input)",
-    re.IGNORECASE,
-)
-
 
 NO_LOGPROBS = "the server gives no log-probabilities"
 FOR_LETTERS = ", so no letters; ask for texts, or start it with them"
@@ -400,56 +363,8 @@ def _log_sum(logprobs: Sequence[float]) -> float:
     return float(np.logaddexp.reduce(logprobs, initial=-math.inf))
 
 
-def largest_allowed(message: str, asked: int) -> int | None:
-    """How many `top_logprobs` to ask for after a server turned `asked` down.
-
-    The maximum that it names, or else the next of SMALLER; None if the problem is a different one, or none is
-    left.
-    """
-    if not about_logprobs(message):
-        return None
-    named = [int(number) for number in _MAXIMUM.findall(message) if 1 <= int(number) < asked]
-    return max(named or [number for number in SMALLER if number < asked], default=None)
-
-
-def about_logprobs(message: str) -> bool:
-    """Whether a server objects to the log-probabilities asked for; TGI calls them `top_n_tokens`."""
-    return "logprobs" in message.lower() or "top_n_tokens" in message
-
-
 def other_model(answered: str | None, pinned: str) -> bool:
     """Whether a server answered for another model; hosts add a date or version to the name."""
     if answered is None:
         return False
     return not answered.startswith(pinned) or not _VERSION.fullmatch(answered[len(pinned) :])
-
-
-def is_about_question(problem: str) -> bool:
-    """Whether a server says that the question is at fault, so that no other server setting helps."""
-    return _ABOUT_QUESTION.search(problem) is not None
-
-
-def takes_no_images(problem: str) -> bool:
-    """Whether a server says that its model takes no images, whichever they are."""
-    return _TAKES_NO_IMAGES.search(problem) is not None
-
-
-def cannot_succeed(status: int, problem: str) -> bool:
-    """Whether a server says that it will never answer this request, whatever its status says."""
-    if status == 501:
-        return True
-    if status == 404:  # of the model, unless it is of images
-        return _NO_IMAGES.search(problem) is not None
-    if status not in (429, 500) or may_pass(problem):
-        return False
-    return _CANNOT.search(problem) is not None or is_about_question(problem)
-
-
-def may_pass(problem: str) -> bool:
-    """Whether the problem may be temporary: memory, or load."""
-    return _PASSING.search(problem) is not None
-
-
-def cannot_score(problem: str) -> bool:
-    """Whether a server says that it does not know how to score a given text."""
-    return _NO_SCORING.search(problem) is not None

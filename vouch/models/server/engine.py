@@ -35,10 +35,17 @@ from vouch.models.engine import (
 from vouch.models.lock_entry import OPENAI
 from vouch.models.server import completions
 from vouch.models.server.client import Client, GivenUp, RequestTally, ServerSettings, TurnedDown, connection
-from vouch.models.server.completions import NO_LOGPROBS, is_about_question
+from vouch.models.server.completions import NO_LOGPROBS
 from vouch.models.server.images import data_url
+from vouch.models.server.problems import (
+    about_logprobs,
+    cannot_score,
+    is_about_question,
+    largest_allowed,
+    takes_no_images,
+)
 from vouch.pipeline.errors import UserError
-from vouch.tables.answered import Pin, Reasoning
+from vouch.tables.answered import OTHER_MODEL, Pin, Reasoning
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
 Message = dict[str, Any]
@@ -194,14 +201,14 @@ THINKS = Refusal("letters of a model that thinks cannot be read from a server; a
 
 def load(pin: Pin, config: ExtractConfig) -> Engine:
     """The pinned server. Raises UserError if the pin or the environment does not say how to ask it."""
-    return ServerEngine(*connection(pin, os.environ), pin.reasoning, pin.template_kwargs)
+    return ServerEngine(*connection(pin, os.environ), pin.reasoning, pin.template_kwargs, pin.model)
 
 
 class ServerEngine:
     """A server as an Engine (vouch/models/engine.py).
 
     name: of the model, as the server calls it. template_kwargs: variables of the chat template, by vLLM's,
-    SGLang's and llama.cpp's `chat_template_kwargs`.
+    SGLang's and llama.cpp's `chat_template_kwargs`. model: its name in models.lock, for messages.
     """
 
     device = "server"
@@ -213,7 +220,9 @@ class ServerEngine:
         settings: ServerSettings,
         reasoning: Reasoning | None = None,
         template_kwargs: Mapping[str, Any] = MappingProxyType({}),
+        model: str = "NAME",
     ) -> None:
+        self._model = model
         self._url, self._name, self._settings, self._reasoning = url, name, settings, reasoning
         self._variables = {"chat_template_kwargs": dict(template_kwargs)} if template_kwargs else {}
         self.notes: dict[str, Any] = {}
@@ -269,7 +278,7 @@ class ServerEngine:
                 assert isinstance(refused, Refusal)
                 raise UserError(
                     f"{self._url}: {self._name} takes no images: {refused.problem}; write `sees: false` into "
-                    "its entry of models.lock and run it again, to ask it the questions without them"
+                    f"its entry of models.lock (`vouch lock {self._model}` does) and run it again, to ask it the questions without them"
                 )
 
     def _gives(self, output: str) -> bool:
@@ -299,7 +308,7 @@ class ServerEngine:
             return _mine(job, Refusal(f"{FAILS} ({error})") if error.alone else Refusal(str(error), True))
         except TurnedDown as error:
             refused = _mine(job, Refusal(f"{TURNED_DOWN} ({error})"))
-            if not (job.question.images and completions.takes_no_images(str(error))):
+            if not (job.question.images and takes_no_images(str(error))):
                 return refused
             self._sightless[job.output].append(refused)
             self._check_sight(ENOUGH)
@@ -325,10 +334,10 @@ class ServerEngine:
             except TurnedDown as error:
                 lettered = job.output == LETTERS
                 taken = top is None or (lettered and top == self._taken)
-                if taken or not completions.about_logprobs(str(error)):
+                if taken or not about_logprobs(str(error)):
                     raise
                 lacking = completions.NoLogprobs(f" ({error})")
-                top = completions.largest_allowed(str(error), top) if lettered and top else None
+                top = largest_allowed(str(error), top) if lettered and top else None
                 if lettered and top is None:
                     raise lacking from None
                 self._unwilling.append(lacking.refusal)
@@ -345,7 +354,7 @@ class ServerEngine:
             prompt = await client.ask(self._scoring(job, None), completions.prompt_tokens)
             self._tally.answering = True
         except TurnedDown as error:
-            if self._scored or not completions.cannot_score(str(error)):
+            if self._scored or not cannot_score(str(error)):
                 raise
             self._scored = False
             return NO_SCORES
@@ -405,7 +414,7 @@ class ServerEngine:
         return request | {"extra_body": extra} if extra else request
 
     def _read(self, job: Job, completion: completions.Completion) -> tuple[Given, list[str]]:
-        flags = ["other_model"] if completions.other_model(completion.model, self._name) else []
+        flags = [OTHER_MODEL] if completions.other_model(completion.model, self._name) else []
         if job.decoding is not None:
             answer: Given = completions.text(completion, self._reasoning, job.question.response or "")
         else:

@@ -3,10 +3,19 @@
 import asyncio
 import base64
 import io
+import os
 from typing import TYPE_CHECKING
 
-from vouch.models.server.client import Client, GivenUp, RequestTally, ServerSettings, TurnedDown
-from vouch.models.server.completions import BadAnswer, takes_no_images
+from vouch.models.server.client import (
+    Client,
+    GivenUp,
+    RequestTally,
+    ServerSettings,
+    TurnedDown,
+    read_settings,
+)
+from vouch.models.server.completions import BadAnswer
+from vouch.models.server.problems import takes_no_images
 from vouch.pipeline.errors import UserError
 
 if TYPE_CHECKING:
@@ -26,10 +35,15 @@ def data_url(image: "Image") -> str:
     return "data:image/png;base64," + base64.b64encode(sink.getvalue()).decode("ascii")
 
 
-def refuses_images(url: str, name: str, settings: ServerSettings) -> bool:
+def served_without_images(model: str, url: str, name: str) -> bool | None:
+    """Whether a server, asked with the model's key, says that it takes no images; None if it gives no answer."""
+    return refuses_images(url, name, read_settings(model, url, os.environ))
+
+
+def refuses_images(url: str, name: str, settings: ServerSettings) -> bool | None:
     """Whether a server says that its model takes no images, tried with one image and one token.
 
-    False also where it is not certain: nothing answers, or what answers may have left the image out.
+    None if it gives no answer, or another error. False is not certain: it may have left the image out.
     """
     from PIL import Image
 
@@ -38,14 +52,14 @@ def refuses_images(url: str, name: str, settings: ServerSettings) -> bool:
     request = {"model": name, "messages": [{"role": "user", "content": content}], "max_tokens": 1}
     once = settings.model_copy(update={"tries": 1, "timeout": min(settings.timeout, _SECONDS)})
 
-    async def refused() -> bool:
+    async def refused() -> bool | None:
         client = Client(url, once, RequestTally())
         try:
             await client.ask(request, lambda answer: answer)
         except TurnedDown as error:
-            return takes_no_images(str(error))
+            return takes_no_images(str(error)) or None
         except (GivenUp, BadAnswer, UserError):
-            return False
+            return None
         finally:
             await client.close()
         return False

@@ -9,11 +9,15 @@ from typing import Any
 
 from vouch.models.config import ExtractConfig
 from vouch.models.engine import Decoding, Engine, Pack, Question, Refusal, TextAnswer
+from vouch.pipeline.errors import UserError
 from vouch.prompts.asking import A, Proposal, Reply, Settings, Writer, too_long
 from vouch.tables.answered import Pin
 from vouch.tables.asked import TEXT
 
 REVISION = 2
+_PROBE = Question(
+    "probe", "Reply briefly.", "Goodbye.", turns=(("Hello.", "Hi."),), max_tokens=1, decodings=(Decoding(),)
+)
 BATCH = 8  # rows of a pass; another number may give other replies
 
 
@@ -22,14 +26,14 @@ def load(pin: Pin, settings: Settings) -> Writer[Proposal]:
     from vouch.models.decoder import engine
 
     config = ExtractConfig(batch=BATCH, threads=settings.threads, device=settings.device, workers=1)
-    return LocalWriter(engine.load(pin, config), settings)
+    return LocalWriter(pin.model, engine.load(pin, config), settings)
 
 
 class LocalWriter:
-    """A local model as a Writer."""
+    """A local model as a Writer. name: in models.lock."""
 
-    def __init__(self, engine: Engine, settings: Settings) -> None:
-        self._engine, self._settings = engine, settings
+    def __init__(self, name: str, engine: Engine, settings: Settings) -> None:
+        self._name, self._engine, self._settings = name, engine, settings
 
     @property
     def notes(self) -> dict[str, Any]:
@@ -37,7 +41,9 @@ class LocalWriter:
         return {"device": self._engine.device, **self._engine.notes}
 
     def ask(self, asked: Sequence[A]) -> Iterator[tuple[A, Reply]]:
-        """A reply to each, in any order."""
+        """A reply to each, in any order. Raises UserError if the model's template takes no conversation."""
+        if any(one.system or one.turns for one in asked):
+            self._check_converses()
         ordered = dict(enumerate(sorted(asked, key=lambda one: len(one.prompt))))
         packs = (Pack(TEXT, [self._question(str(number), one)]) for number, one in ordered.items())
         for answered in self._engine.answer(packs):
@@ -47,6 +53,15 @@ class LocalWriter:
             else:
                 assert isinstance(answered.answer, TextAnswer)
                 yield one, self._reply(one, answered.answer)
+
+    def _check_converses(self) -> None:
+        """Asks a short conversation, which is refused only if all of them would be."""
+        (answered,) = self._engine.answer([Pack(TEXT, [_PROBE])])
+        if isinstance(answered.answer, Refusal) and not answered.answer.transient:
+            raise UserError(
+                f"{self._name}: cannot be asked with a system message and earlier turns: "
+                f"{answered.answer.problem}; for rewrites `rewrite.examples: text` needs neither"
+            )
 
     def _question(self, name: str, one: Proposal) -> Question:
         return Question(

@@ -15,7 +15,6 @@ from vouch.prompts.rewrites.content import (
     LEAD,
     YES_NO,
     instruction,
-    is_english,
     lost,
     lost_question_word,
     new,
@@ -24,6 +23,7 @@ from vouch.prompts.rewrites.content import (
     turns_roles,
     words,
 )
+from vouch.prompts.rewrites.language import is_english
 from vouch.tables.asked import IMAGE_MARK, KINDS, NEGATIONS
 
 NEGATION = re.compile(r"\b(?:not|no|never|none|nor|neither|nothing|without|cannot)\b|n['’]t\b", re.IGNORECASE)

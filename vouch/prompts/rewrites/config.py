@@ -42,3 +42,8 @@ class RewriteConfig(BaseModel):
     def model(self) -> str | None:
         """Name of the model that rewrites, None if the rules do."""
         return None if self.rewriter == RULES else Path(self.rewriter).stem
+
+    @property
+    def in_turns(self) -> bool:
+        """Whether a model gets the examples as earlier turns."""
+        return self.model is not None and self.examples == "turns"

@@ -4,19 +4,9 @@ A small model copies from the examples of its instruction: `What is the capital 
 which direction is the capital of Kansas.` So a rewrite keeps the question's content words, and brings in only
 words that its instruction asks for (`synonyms` of instructions/KIND.yaml). Forms of one word count as one.
 Stems and lists are English, and so are these checks: a question in another language is not held to them.
-
-`is_english` decides by stop words whether a question is in English: it needs a common English word, more of
-them than of other languages' common words, and mostly Latin letters. A text without any such word (`Describe
-la imagen`, also `Name shapes`) is not taken for English: without a rewrite it is left out, but a wrong
-one would be asked. Errors on real sets (tests/prompts/rewrites/test_rules.py): of 1,101
-Spanish and Portuguese sentences none passes, nor does any of 586 options of four words or more; of 2,120
-English sentences that the rules rewrite none is refused. The list was made with these sentences in view
-(`find` and `fewer` for `Find x.` and `Fewer stars?`), so expect some short English questions to be refused
-elsewhere. Other languages in Latin letters were not measured.
 """
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -254,20 +244,3 @@ def _of_examples() -> set[str]:
 
 def _stems(words: Iterable[str]) -> set[str]:
     return set(map(stem, words))
-
-
-_STOP_WORDS: Mapping[str, Any] = load(Path(__file__).parent / "stop_words.yaml")
-_ENGLISH, _OTHERS = frozenset(_STOP_WORDS["english"]), frozenset(_STOP_WORDS["others"])
-_WORD = re.compile(r"[^\W\d_]+")
-_SPANISH = re.compile("[¿¡]")
-
-
-def is_english(text: str) -> bool:
-    """Whether a text reads as English."""
-    words = [word.lower() for word in _WORD.findall(text)]
-    letters = "".join(words)
-    latin = sum(char.isascii() or unicodedata.name(char, "").startswith("LATIN") for char in letters)
-    if _SPANISH.search(text) or 2 * latin < len(letters):
-        return False
-    english = sum(word in _ENGLISH for word in words)
-    return english > sum(word in _OTHERS for word in words)

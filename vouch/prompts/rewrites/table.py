@@ -14,7 +14,7 @@ by, why   who decided, and the reason; optional
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +30,15 @@ from vouch.tables.thoughts import apart
 
 @dataclass(frozen=True)
 class RewriteTask:
-    """A question to rewrite, and how a model is asked to do it. kind: one of vouch.tables.asked.KINDS."""
+    """A question to rewrite, and how a model is asked to do it.
+
+    kind: one of vouch.tables.asked.KINDS. in_turns: whether a model gets a conversation, the instruction as
+    system message and the examples as earlier turns, or all in one text; the task is the same either way.
+    """
 
     question: str
     kind: str
+    in_turns: bool = field(default=False, compare=False)
     start_is_enough = False
 
     def __str__(self) -> str:
@@ -41,17 +46,20 @@ class RewriteTask:
 
     @property
     def system(self) -> str | None:
-        """None: the instruction is part of `prompt`."""
-        return None
+        """The instruction; None if `prompt` has it."""
+        return instruction(self.kind).head.strip() if self.in_turns else None
 
     @property
     def turns(self) -> tuple[tuple[str, str], ...]:
-        """Empty: the examples are part of `prompt`."""
-        return ()
+        """The examples, as (question, answer); empty if `prompt` has them."""
+        examples = instruction(self.kind).examples if self.in_turns else ()
+        return tuple((example.q, example.a) for example in examples)
 
     @property
     def prompt(self) -> str:
-        """The whole text that a model gets."""
+        """The text that a model replies to: the question, behind instruction and examples if not in turns."""
+        if self.in_turns:
+            return self.question
         words = instruction(self.kind)
         lines = [words.head.strip()]
         for example in words.examples:
@@ -68,26 +76,6 @@ class RewriteTask:
             if quoted and not {first, last} & set(inner):
                 return inner.strip()
         return rewrite
-
-
-@dataclass(frozen=True)
-class TaskInTurns(RewriteTask):
-    """The same task as a conversation: the instruction as system message, the examples as earlier turns."""
-
-    @property
-    def system(self) -> str:
-        """The instruction."""
-        return instruction(self.kind).head.strip()
-
-    @property
-    def turns(self) -> tuple[tuple[str, str], ...]:
-        """The examples, as (question, answer)."""
-        return tuple((example.q, example.a) for example in instruction(self.kind).examples)
-
-    @property
-    def prompt(self) -> str:
-        """The question alone."""
-        return self.question
 
 
 _QUOTES = (('"', '"'), ("“", "”"), ("'", "'"), ("‘", "’"))

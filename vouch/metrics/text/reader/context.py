@@ -57,7 +57,7 @@ def _denied(low: str, at: int) -> bool:
 
 
 def _script(said: str, at: int) -> tuple[str, int]:
-    for ending, kind in cues.ENDS:
+    for ending, kind in cues.ENDS.get(said[at - 1], ()):
         if said.endswith(ending, max(0, at - 8), at):
             return kind, at - len(ending)
     return "", at - 1
@@ -67,7 +67,7 @@ def _word(low: str, at: int) -> tuple[str, int]:
     """The kind and the start of the longest phrase that ends at position `at`."""
     words = low[max(0, at - 40) : at].replace("\n", " ").split(" ")
     last = words[-1].lstrip("\"'([{*,")
-    for count in range(min(cues.LONGEST, len(words)), 1, -1):
+    for count in range(min(cues.LONGEST.get(words[-1], 1), len(words)), 1, -1):
         phrase = " ".join(words[-count:]).lstrip("\"'([{*,")
         if kind := cues.WORDS.get(phrase):
             return kind, at - len(phrase)

@@ -95,21 +95,31 @@ def _rule(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-def _before() -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
-    """The kind of each word or phrase; and, for scripts without spaces, the endings with their kinds."""
+def _before() -> tuple[dict[str, str], dict[str, list[tuple[str, str]]]]:
+    """The kind of each word or phrase. For scripts without spaces: by their last character, the endings with
+    their kinds, the longest first."""
     words: dict[str, str] = {}
-    ends = []
+    ends: dict[str, list[tuple[str, str]]] = {}
     for kind in ("filler", "weak", "link", "choose", "not"):
         for one in phrases(kind):
             if one[-1] >= SCRIPT:
-                ends.append((one, kind))
+                ends.setdefault(one[-1], []).append((one, kind))
             else:
                 words[one] = kind
-    return words, tuple(sorted(ends, key=lambda end: (-len(end[0]), end)))
+    return words, {last: sorted(found, key=lambda end: (-len(end[0]), end)) for last, found in ends.items()}
+
+
+def _longest(listed: Iterable[str]) -> dict[str, int]:
+    """By the last word of a phrase, the most words of one."""
+    most: dict[str, int] = {}
+    for one in listed:
+        last = one.rpartition(" ")[2]
+        most[last] = max(most.get(last, 1), one.count(" ") + 1)
+    return most
 
 
 WORDS, ENDS = _before()
-LONGEST = max(word.count(" ") + 1 for word in WORDS)
+LONGEST = _longest(WORDS)
 _NOUNS = tuple(one for one in phrases("noun") if not any(two in one for two in phrases("noun") if two != one))
 _ASCII_NOUNS = tuple(noun for noun in _NOUNS if noun.isascii())
 PUNCTUATION = r"[\s\"')\]」』,*]{0,5}"

@@ -8,6 +8,7 @@ other words (`restated`).
 import re
 from bisect import bisect_right
 from functools import cached_property
+from itertools import chain
 
 from vouch.metrics.text.numbers import FORMULA, number
 from vouch.metrics.text.reader import cues
@@ -99,11 +100,21 @@ class Weighed:
         return [it for index, it in enumerate(self.found) if self.kind(index) == kind]
 
     def _weighed(self, index: int) -> str:
+        """The kind of a piece, corrections aside."""
         it, group = self.found[index], self.found[index].group
         if it.boxed and not self.many_boxes:
             return NOISE if self.unfit and not group.marked else STATEMENT
         if index in self.signs:
             return STATEMENT if self.signs[index] else AGAINST
+        if kind := self._denied(index):
+            return kind
+        yes_no = not group.marked and group.places[0] in self.known.answers.values()
+        affirmed = it.affirmed and not yes_no and not self._qualified(it, self.listed[index])
+        return self._set_aside(index, affirmed) or self._committed(index, yes_no, affirmed)
+
+    def _denied(self, index: int) -> str:
+        """The kind of a piece that a denial or condition decides; else nothing."""
+        it = self.found[index]
         last = self.found[index - 1] if index else None
         next_ = self.found[index + 1] if index + 1 < len(self.found) else None
         asked = it.text.asks_denial and it.untrue
@@ -116,23 +127,23 @@ class Weighed:
             return CONDITIONAL
         if asked:
             return CONCLUSION if len({one.group.places for one in self.found if one.untrue}) == 1 else AGAINST
-        yes_no = not group.marked and group.places[0] in self.known.answers.values()
-        affirmed = it.affirmed and not yes_no and not self._qualified(it, self.listed[index])
-        if (
-            it.offered
-            or (
-                (self.listed[index] or self.many_boxes or (self.goes_beyond and self._beyond(it)))
-                and not affirmed
-            )
-            or len(group.places) >= len(self.known.texts) > 2
-        ):
+        return ""
+
+    def _set_aside(self, index: int, affirmed: bool) -> str:
+        """The kind of a piece that only lists, explains, declines or names no option; else nothing."""
+        it, group = self.found[index], self.found[index].group
+        in_list = self.listed[index] or self.many_boxes or (self.goes_beyond and self._beyond(it))
+        if it.offered or (in_list and not affirmed) or len(group.places) >= len(self.known.texts) > 2:
             return LISTED
         if not group.places and not ((it.noun and it.left == LINK and it.ends) or (it.head and it.alone)):
             return NOISE
-        if it.left == LINK and last and _explains(last, it):
+        if it.left == LINK and index and _explains(self.found[index - 1], it):
             return NOISE
-        if it.declined:
-            return AGAINST
+        return AGAINST if it.declined else ""
+
+    def _committed(self, index: int, yes_no: bool, affirmed: bool) -> str:
+        """The kind of any other piece: how far the text commits to it."""
+        it = self.found[index]
         kind = (self._at_head if it.head else self._inside)(it, yes_no, affirmed)
         if kind == STATEMENT and index and self._begun(it):
             return NOISE
@@ -200,7 +211,8 @@ class Weighed:
         low, end = self.text.low, it.group.end
         if it.group.span.own or it.group.form == TEXT or not "\u4e00" <= low[end : end + 1] <= "\u9fff":
             return False
-        return not any(kind == LINK and low.startswith(one, end) for one, kind in cues.ENDS)
+        ends = chain.from_iterable(cues.ENDS.values())
+        return not any(kind == LINK and low.startswith(one, end) for one, kind in ends)
 
     def _inside(self, it: Context, yes_no: bool, affirmed: bool) -> str:
         """The kind of a piece within a line."""

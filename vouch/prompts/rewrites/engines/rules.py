@@ -11,7 +11,7 @@ from typing import Any
 
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.asking import Reply
-from vouch.prompts.rewrites.content import is_english
+from vouch.prompts.rewrites.language import is_english
 from vouch.prompts.rewrites.sentences import (
     BE,
     IN_PICTURE,
