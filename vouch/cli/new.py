@@ -230,7 +230,7 @@ def _of_server(given: str, lock: str, notes: list[str]) -> tuple[str, str, str]:
         without = served_without_images(slug, url, name)
         if without is None:
             notes.append(
-                f"{slug}: {url} gives no answer, so it is not known whether it takes images; once it answers, "
+                f"{slug}: {url} gives no answer, so it is not known whether it takes images; once it does, "
                 f"`vouch lock {slug}` asks it and writes down that it takes none"
             )
         document["models"].fa.set_block_style()
@@ -259,8 +259,8 @@ def _check_listed(url: str, name: str) -> None:
         return
     if names and not {name, f"{name}:latest", name.rpartition(":")[0]}.intersection(names):
         raise UserError(
-            f"{url}: serves no model {name[:80]}; {did_you_mean(name, names)}; correct the name after #, or write "
-            f"the entry into {MODELS} by hand"
+            f"{url}: serves no model {name[:80]}; {did_you_mean(name, names)}; correct the name after #, or "
+            f"write the entry into {MODELS} by hand"
         )
 
 
