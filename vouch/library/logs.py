@@ -53,6 +53,7 @@ class Log(Result):
     score             the mean of the harness's first score over its answers; None if it gave none
     differing         ids of the answers that our logits or readings score otherwise than the harness
     left_out          answers that are in no array, by id, with the reason
+    remark            what limits the log as a whole, as a run that did not finish; else empty
     samples           several answers to each question, if there are any
 
     What a log does not hold raises ValueError in one line when it is asked for.
@@ -75,6 +76,7 @@ class Log(Result):
     _records: Sequence[Record] = field(compare=False)
     _correct: Any = field(compare=False)
     _no_logits: str = ""
+    remark: str = ""
 
     def __repr__(self) -> str:
         holds = "logits" if self._has_logits else "texts"
@@ -86,7 +88,7 @@ class Log(Result):
         return (
             f"Log({self.harness} {self.task or Path(self.source).name}, model {self.model or 'unknown'}: "
             f"{self.rows} answers to {self.questions} questions, {holds}; {accuracy}, the log: {own}, "
-            f"{len(self.differing)} differ{out})"
+            f"{len(self.differing)} differ{out}{'; ' if self.remark else ''}{self.remark})"
         )
 
     @property
@@ -286,7 +288,10 @@ def _joined(files: Sequence[Records], names: Sequence[str]) -> Records:
         for each, task in zip(files, tasks, strict=True)
         for one in each.records
     ]
-    return first._replace(task=", ".join(tasks)[:200], records=records, reported=None)
+    remarks = [f"{name}: {each.remark}" for each, name in zip(files, names, strict=True) if each.remark]
+    return first._replace(
+        task=", ".join(tasks)[:200], records=records, reported=None, remark="; ".join(remarks)
+    )
 
 
 def _own_group(record: Record, task: str) -> str:
@@ -321,6 +326,7 @@ def _log(source: str, given: Records) -> Log:
         _records=records,
         _correct=correct,
         _no_logits=given.no_logits,
+        remark=given.remark,
     )
 
 

@@ -29,7 +29,10 @@ SAME = "-"
 
 
 class Scores(NamedTuple):
-    """n scores, each with the indices of its names. values: [n]; low, high: the range of scores."""
+    """n scores, each with the indices of its names. values: [n]; low, high: the range of scores.
+
+    remarks: what limits a log as a whole.
+    """
 
     values: Any
     item: Any
@@ -41,11 +44,15 @@ class Scores(NamedTuple):
     models: list[str]
     low: float
     high: float
+    remarks: tuple[str, ...] = ()
 
 
 def read_scores(tables: Sequence[Any]) -> Scores:
     """The scores of all tables and logs. Raises ValueError with the row at fault."""
-    return _coded(_columns([from_log(table) if _is_log(table) else table for table in tables]))
+    tables = [from_log(table) if _is_log(table) else table for table in tables]
+    logs = [table for table in tables if isinstance(table, Log)]
+    remarks = tuple(f"{log.source}: {log.remark}" for log in logs if log.remark)
+    return _coded(_columns(tables))._replace(remarks=remarks)
 
 
 def _columns(tables: Sequence[Any]) -> dict[str, list[Any]]:
