@@ -234,6 +234,9 @@ def test_texts_of_inspect(tmp_path: Path) -> None:
         log.correct  # noqa: B018
 
 
+TWICE = "a.eval: sample '0' stands twice in epoch 1; keep one"
+
+
 def test_logs_of_inspect_that_are_damaged(tmp_path: Path) -> None:
     path, whole = tmp_path / "a.eval", eval_log([answered(*HEAD, top(" X"))], packed=True)
     for data, reason in (
@@ -249,6 +252,9 @@ def test_logs_of_inspect_that_are_damaged(tmp_path: Path) -> None:
             as_json([answered(*HEAD), 3, None]),
             "a.eval: sample 2 is a int, not an object; fetch the log again",
         ),
+        (as_json([answered(*HEAD), answered(*HEAD, id=1), answered(*HEAD)]), TWICE),
+        (as_json([answered(*HEAD), answered(*HEAD, id="0", epoch=None)]), TWICE),
+        (eval_log([answered(*HEAD), answered(*HEAD, epoch=1.0)]), TWICE),
         (as_json([None]), "a.eval: sample 1 is a NoneType, not an object"),
         (as_json(None), "holds no samples; run Inspect without --no-log-samples"),
     ):

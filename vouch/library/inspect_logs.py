@@ -47,8 +47,24 @@ def records(path: Path, data: bytes) -> Records:
     spec = header.get("eval")
     spec = spec if isinstance(spec, dict) else {}
     made = [_record(sample, where) for sample in samples]
+    _check_once(samples, where)
     task, model = str(spec.get("task") or ""), str(spec.get("model") or "")
     return Records("Inspect", task, model, made, NO_LOGITS, remark=_unfinished(header.get("status")))
+
+
+def _check_once(samples: Sequence[Sample], where: str) -> None:
+    """Refuses a sample that an epoch has twice. Raises UserError."""
+    seen = set[tuple[str, int]]()
+    for sample in samples:
+        name, epoch = str(sample.get("id")), _epoch(sample)
+        if (name, epoch) in seen:
+            raise UserError(f"{where}: sample {name[:60]!r} stands twice in epoch {epoch}; keep one")
+        seen.add((name, epoch))
+
+
+def _epoch(sample: Sample) -> int:
+    epoch = sample.get("epoch")
+    return epoch if isinstance(epoch, int) else 1
 
 
 def _unfinished(status: Any) -> str:
@@ -95,8 +111,7 @@ def _order(sample: Sample) -> tuple[Any, ...]:
     """By epoch, then id; numbers before texts."""
     name = sample.get("id")
     number = name if isinstance(name, int) else 0
-    epoch = sample.get("epoch")
-    return epoch if isinstance(epoch, int) else 1, isinstance(name, str), number, str(name)
+    return _epoch(sample), isinstance(name, str), number, str(name)
 
 
 def _unpacked(archive: zipfile.ZipFile, data: bytes, name: str, where: str) -> bytes:

@@ -4,6 +4,7 @@ A reader of one harness (`lm_eval_logs`, `inspect_logs`, `vlmevalkit_logs`) turn
 each answer that the harness scored. Here they become a `Log`, which is checked against the harness's score.
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -229,6 +230,9 @@ def from_log(*paths: str | Path, targets: str = "") -> Log:
     if targets not in ("", "index", "text"):
         raise ValueError(f"targets is {check.shown(targets)}; give 'index' or 'text'")
     read_files = [_records(Path(path), targets) for path in paths]
+    files = [os.path.realpath(path) for path in paths]
+    if again := next((path for n, path in enumerate(paths) if files[n] in files[:n]), None):
+        raise ValueError(f"{again}: is given twice; give each file once")
     source = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
     return _log(source, _joined(read_files, [str(path) for path in paths]))
 
