@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.library.test_inspect_logs import answered, eval_log, top
 from tests.library.test_scores import gpqa
 from vouch.cli.main import main
 
@@ -25,6 +26,12 @@ def test_a_table_of_scores_on_the_screen_and_as_json(
     Path("alone.csv").write_text("item,model,score\n1,a,1\n2,a,0\n")
     assert main(["compare", "alone.csv"]) == 0
     assert "one model: nothing to compare it with" in capsys.readouterr().out
+    samples = [answered("ANSWER", ":", top(" X"), id=number) for number in range(3)]
+    Path("cut.eval").write_bytes(eval_log(samples, status="cancelled"))
+    assert main(["compare", "cut.eval"]) == 0
+    assert "cut.eval: status is cancelled, so samples may be missing\n" in capsys.readouterr().out
+    assert main(["compare", "cut.eval", "--json"]) == 0
+    assert "status is cancelled" in json.loads(capsys.readouterr().out)["remarks"][0]
     for arguments, reason in (
         (["nowhere.csv"], "nowhere.csv: no such file"),
         (["scores.csv", "llava"], "llava: is no file"),

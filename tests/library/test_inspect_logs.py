@@ -109,6 +109,10 @@ def eval_log(samples: list[Line], packed: bool = False, **header: Any) -> bytes:
     return data.getvalue()
 
 
+def as_json(samples: Any, **header: Any) -> bytes:
+    return json.dumps({"version": 2, "status": "success", "eval": {}, "samples": samples} | header).encode()
+
+
 def inspected(path: Path, samples: list[Line], **more: Any) -> Log:
     path.write_bytes(eval_log(samples, **more))
     return vouch.from_log(path)
@@ -147,9 +151,27 @@ def test_a_log_of_inspect_with_epochs(packed: bool, tmp_path: Path) -> None:
     assert 1 < vouch.prediction_sets(log.logits, log.answers, groups=log.groups).set_size.value <= 4
     drawn = log.samples
     assert drawn.answers[1] == ["C", "D"] and drawn.correct and drawn.correct[0] == [True, False]
-    as_json = tmp_path / "birds.json"
-    as_json.write_text(json.dumps({"version": 2, "status": "success", "eval": {}, "samples": samples}))
-    assert (vouch.from_log(as_json).logits == log.logits).all()
+    (tmp_path / "birds.json").write_bytes(as_json(samples))
+    assert (vouch.from_log(tmp_path / "birds.json").logits == log.logits).all()
+
+
+def test_a_run_that_did_not_finish_is_said(tmp_path: Path) -> None:
+    """In the log, in a log of several tasks and in a comparison; other statuses, or none, say nothing."""
+    samples = [answered(*HEAD, top(" X"), id=number) for number in range(3)]
+    whole = inspected(tmp_path / "whole.eval", samples)
+    assert whole.remark == "" and repr(whole).endswith("0 differ)")
+    for status in ("cancelled", "error", "started"):
+        remark = f"status is {status}, so samples may be missing"
+        log = inspected(tmp_path / "a.eval", samples, status=status)
+        assert log.remark == remark and repr(log).endswith(f"0 differ; {remark})")
+        (tmp_path / "a.json").write_bytes(as_json(samples, status=status))
+        assert vouch.from_log(tmp_path / "a.json").remark == remark
+        named = f"{tmp_path / 'a.eval'}: {remark}"
+        assert vouch.from_log(tmp_path / "whole.eval", tmp_path / "a.eval").remark == named
+        found = vouch.compare_scores(tmp_path / "whole.eval", tmp_path / "a.eval")
+        assert found.remarks == (named,) and named in repr(found)
+    for odd in (None, 3, ["error"], {}, "new\nline"):
+        assert inspected(tmp_path / "a.eval", samples, status=odd).remark == ""
 
 
 def test_letters_that_are_not_among_the_top_have_a_low_logit(tmp_path: Path) -> None:
@@ -212,6 +234,9 @@ def test_texts_of_inspect(tmp_path: Path) -> None:
         log.correct  # noqa: B018
 
 
+TWICE = "a.eval: sample '0' stands twice in epoch 1; keep one"
+
+
 def test_logs_of_inspect_that_are_damaged(tmp_path: Path) -> None:
     path, whole = tmp_path / "a.eval", eval_log([answered(*HEAD, top(" X"))], packed=True)
     for data, reason in (
@@ -223,6 +248,15 @@ def test_logs_of_inspect_that_are_damaged(tmp_path: Path) -> None:
         (eval_log([]), "holds no samples; run the harness"),
         (b"[1]", "holds a list, not an object"),
         (b"{}", "holds no samples; run Inspect without --no-log-samples"),
+        (
+            as_json([answered(*HEAD), 3, None]),
+            "a.eval: sample 2 is a int, not an object; fetch the log again",
+        ),
+        (as_json([answered(*HEAD), answered(*HEAD, id=1), answered(*HEAD)]), TWICE),
+        (as_json([answered(*HEAD), answered(*HEAD, id="0", epoch=None)]), TWICE),
+        (eval_log([answered(*HEAD), answered(*HEAD, epoch=1.0)]), TWICE),
+        (as_json([None]), "a.eval: sample 1 is a NoneType, not an object"),
+        (as_json(None), "holds no samples; run Inspect without --no-log-samples"),
     ):
         path.write_bytes(data)
         assert reason in refused(path), reason
@@ -236,4 +270,5 @@ def test_logs_of_inspect_that_are_damaged(tmp_path: Path) -> None:
                     "samples/0_epoch_1.json", json.dumps(answered(*HEAD, top(" X"), target=target))
                 )
     path.write_bytes(data.getvalue())
-    assert vouch.from_log(path).answers.tolist() == [1]
+    killed = vouch.from_log(path)
+    assert killed.answers.tolist() == [1] and killed.remark.startswith("status is started")

@@ -33,9 +33,13 @@ def test_what_is_no_log(tmp_path: Path) -> None:
     pickle.write_bytes(b"\x80\x04N.")
     assert "is a pickle, which can run code" in refused(pickle)
     assert "not readable" in refused(tmp_path / "missing.jsonl") and "not readable" in refused(tmp_path)
+    assert "not readable" in refused(tmp_path / "a\0b")
     one = written(tmp_path / "a/samples_t.jsonl", CHOICES["words by index"])
     other = written(tmp_path / "b/samples_t.jsonl", CHOICES["words by index"])
     assert "model b, but" in refused(one, other), "two models are two logs"
+    near = one.parent / ".." / "a" / one.name
+    for again in (one, near):
+        assert refused(one, other, again).endswith("samples_t.jsonl: is given twice; give each file once")
     for wrong in ((), ("",), (7,)):
         with pytest.raises(ValueError, match="give the path of a log"):
             vouch.from_log(*wrong)  # type: ignore[arg-type]

@@ -193,6 +193,31 @@ def test_a_table_that_does_not_fit_is_one_line(case: str) -> None:
     assert "\n" not in str(error.value) and len(str(error.value)) < 300
 
 
+def test_a_score_that_two_tables_have_is_refused(tmp_path: Path) -> None:
+    """Rows of two tables are two rows, even if their numbers and their path are equal."""
+    table = rows("a", "b")
+    same, copy = tmp_path / "same.csv", tmp_path / "copy.csv"
+    for path in (same, copy):
+        pd.DataFrame(table).to_csv(path, index=False)
+    opposite = table | {"score": [1 - score for score in table["score"]]}
+    log, other = tmp_path / "log.eval", tmp_path / "other.eval"
+    for path in (log, other):
+        samples = [answered("ANSWER", ":", top(" X"), id=number) for number in range(3)]
+        path.write_bytes(eval_log(samples, eval={"task": "t", "model": path.stem}))
+    cases: list[tuple[tuple[Any, ...], str]] = [
+        ((same, same), r"same\.csv: row 1: model a has a score of item 0 in row 1 as well; give each table once"),
+        ((same, copy), r"copy\.csv: row 1: model a has a score of item 0 in .*same\.csv: row 1 as well"),
+        ((table, opposite), "table 2: row 1: model a has a score of item 0 in table 1: row 1 as well"),
+        ((pd.DataFrame(table), same), r"same\.csv: row 1: model a has a score of item 0 in table 1: row 1 as well"),
+        ((log, other, log), "model log has a score of item 0 in 0 as well; give each table once"),
+    ]  # fmt: skip
+    for tables, reason in cases:
+        with pytest.raises(ValueError, match=reason) as error:
+            vouch.compare_scores(*tables)
+        assert "\n" not in str(error.value)
+    assert vouch.compare_scores(rows("a"), rows("b")).runs == 1, "tables of different models are joined"
+
+
 BYTES = {
     "empty": (b"", "is empty; a table needs"),
     "a head alone": (b"item,model,score\n", "no column item, it has none|has no rows"),

@@ -36,7 +36,7 @@ def _plain(found: ScoresComparison) -> dict[str, Any]:
     """For JSON: an estimate as a mapping, numbers in full."""
     models = [each._asdict() | {"score": _ends(each.score)} for each in found.models]
     pairs = [each._asdict() | {"difference": _ends(each.difference)} for each in found.pairs]
-    own = ("items", "prompts", "runs", "common", "significance")
+    own = ("items", "prompts", "runs", "common", "significance", "remarks")
     return {name: getattr(found, name) for name in own} | {"models": models, "pairs": pairs}
 
 
@@ -113,7 +113,7 @@ def _variance(models: Sequence[ModelScore]) -> str:
 
 def _remarks(found: ScoresComparison) -> str:
     """What limits the numbers."""
-    lines = []
+    lines = list(found.remarks)
     if len(found.models) == 1:
         lines.append("one model: nothing to compare it with")
     if partly := [pair for pair in found.pairs if pair.left_out]:

@@ -28,6 +28,7 @@ _SAID = r"ANSWER\s*:[\s*$(]*([A-Z])(?![ ,]*[A-Z\d])"  # not `ANSWER: A heron`
 _SHUFFLED = "Choices were shuffled before generating a response, the following was sent to the model:\n\n"
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _ZIP, _ZSTD = b"PK\x03\x04", 93
+UNFINISHED = ("started", "cancelled", "error")
 NO_LOGITS = "run Inspect with --logprobs --top-logprobs 20 and the solver multiple_choice"
 
 
@@ -46,14 +47,41 @@ def records(path: Path, data: bytes) -> Records:
     spec = header.get("eval")
     spec = spec if isinstance(spec, dict) else {}
     made = [_record(sample, where) for sample in samples]
-    return Records("Inspect", str(spec.get("task") or ""), str(spec.get("model") or ""), made, NO_LOGITS)
+    _check_once(samples, where)
+    task, model = str(spec.get("task") or ""), str(spec.get("model") or "")
+    return Records("Inspect", task, model, made, NO_LOGITS, remark=_unfinished(header.get("status")))
+
+
+def _check_once(samples: Sequence[Sample], where: str) -> None:
+    """Refuses a sample that an epoch has twice. Raises UserError."""
+    seen = set[tuple[str, int]]()
+    for sample in samples:
+        name, epoch = str(sample.get("id")), _epoch(sample)
+        if (name, epoch) in seen:
+            raise UserError(f"{where}: sample {name[:60]!r} stands twice in epoch {epoch}; keep one")
+        seen.add((name, epoch))
+
+
+def _epoch(sample: Sample) -> int:
+    epoch = sample.get("epoch")
+    return epoch if isinstance(epoch, int) else 1
+
+
+def _unfinished(status: Any) -> str:
+    """A remark on the status of a run that did not finish; empty if it did, or if the log has no status."""
+    return f"status is {status}, so samples may be missing" if status in UNFINISHED else ""
 
 
 def _from_json(data: bytes, where: str) -> tuple[Sample, list[Sample]]:
     log = _parsed(data, where)
     samples = log.get("samples")
-    if not isinstance(samples, list) or not all(isinstance(each, dict) for each in samples):
+    if not isinstance(samples, list):
         raise UserError(f"{where}: holds no samples; run Inspect without --no-log-samples")
+    for number, sample in enumerate(samples, 1):
+        if not isinstance(sample, dict):
+            raise UserError(
+                f"{where}: sample {number} is a {type(sample).__name__}, not an object; fetch the log again"
+            )
     return log, samples
 
 
@@ -72,6 +100,8 @@ def _from_zip(data: bytes, where: str) -> tuple[Sample, list[Sample]]:
             wanted = [name for name in wanted if name.count("/") == 1 or name.endswith("/sample.json")]
             samples = [_parsed(_unpacked(archive, data, name, where), f"{where} {name}") for name in wanted]
             top = _parsed(_unpacked(archive, data, header, where), f"{where} {header}")
+            if header != "header.json":  # written at the end of a run
+                top["status"] = "started"
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, struct.error) as error:
         raise UserError(f"{where}: not readable as a zip ({error!s:.120}); fetch it again") from None
     return top, sorted(samples, key=_order)
@@ -81,8 +111,7 @@ def _order(sample: Sample) -> tuple[Any, ...]:
     """By epoch, then id; numbers before texts."""
     name = sample.get("id")
     number = name if isinstance(name, int) else 0
-    epoch = sample.get("epoch")
-    return epoch if isinstance(epoch, int) else 1, isinstance(name, str), number, str(name)
+    return _epoch(sample), isinstance(name, str), number, str(name)
 
 
 def _unpacked(archive: zipfile.ZipFile, data: bytes, name: str, where: str) -> bytes:

@@ -4,6 +4,7 @@ A reader of one harness (`lm_eval_logs`, `inspect_logs`, `vlmevalkit_logs`) turn
 each answer that the harness scored. Here they become a `Log`, which is checked against the harness's score.
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -53,6 +54,7 @@ class Log(Result):
     score             the mean of the harness's first score over its answers; None if it gave none
     differing         ids of the answers that our logits or readings score otherwise than the harness
     left_out          answers that are in no array, by id, with the reason
+    remark            what limits the log as a whole, as a run that did not finish; else empty
     samples           several answers to each question, if there are any
 
     What a log does not hold raises ValueError in one line when it is asked for.
@@ -75,6 +77,7 @@ class Log(Result):
     _records: Sequence[Record] = field(compare=False)
     _correct: Any = field(compare=False)
     _no_logits: str = ""
+    remark: str = ""
 
     def __repr__(self) -> str:
         holds = "logits" if self._has_logits else "texts"
@@ -86,7 +89,7 @@ class Log(Result):
         return (
             f"Log({self.harness} {self.task or Path(self.source).name}, model {self.model or 'unknown'}: "
             f"{self.rows} answers to {self.questions} questions, {holds}; {accuracy}, the log: {own}, "
-            f"{len(self.differing)} differ{out})"
+            f"{len(self.differing)} differ{out}{'; ' if self.remark else ''}{self.remark})"
         )
 
     @property
@@ -227,6 +230,9 @@ def from_log(*paths: str | Path, targets: str = "") -> Log:
     if targets not in ("", "index", "text"):
         raise ValueError(f"targets is {check.shown(targets)}; give 'index' or 'text'")
     read_files = [_records(Path(path), targets) for path in paths]
+    files = [os.path.realpath(path) for path in paths]
+    if again := next((path for n, path in enumerate(paths) if files[n] in files[:n]), None):
+        raise ValueError(f"{again}: is given twice; give each file once")
     source = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
     return _log(source, _joined(read_files, [str(path) for path in paths]))
 
@@ -286,7 +292,10 @@ def _joined(files: Sequence[Records], names: Sequence[str]) -> Records:
         for each, task in zip(files, tasks, strict=True)
         for one in each.records
     ]
-    return first._replace(task=", ".join(tasks)[:200], records=records, reported=None)
+    remarks = [f"{name}: {each.remark}" for each, name in zip(files, names, strict=True) if each.remark]
+    return first._replace(
+        task=", ".join(tasks)[:200], records=records, reported=None, remark="; ".join(remarks)
+    )
 
 
 def _own_group(record: Record, task: str) -> str:
@@ -321,6 +330,7 @@ def _log(source: str, given: Records) -> Log:
         _records=records,
         _correct=correct,
         _no_logits=given.no_logits,
+        remark=given.remark,
     )
 
 

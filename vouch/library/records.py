@@ -49,7 +49,7 @@ class Records(NamedTuple):
     """All records of a file. no_logits: what to do to get probabilities from this harness.
 
     reported: the harness's own mean, where it wrote no score for each answer. circular: whether a score is
-    that of all copies of a question together.
+    that of all copies of a question together. remark: what limits the log as a whole.
     """
 
     harness: str
@@ -59,6 +59,7 @@ class Records(NamedTuple):
     no_logits: str
     reported: float | None = None
     circular: bool = False
+    remark: str = ""
 
 
 def verdict(record: Record) -> float | None:

@@ -29,7 +29,10 @@ SAME = "-"
 
 
 class Scores(NamedTuple):
-    """n scores, each with the indices of its names. values: [n]; low, high: the range of scores."""
+    """n scores, each with the indices of its names. values: [n]; low, high: the range of scores.
+
+    remarks: what limits a log as a whole.
+    """
 
     values: Any
     item: Any
@@ -41,25 +44,29 @@ class Scores(NamedTuple):
     models: list[str]
     low: float
     high: float
+    remarks: tuple[str, ...] = ()
 
 
 def read_scores(tables: Sequence[Any]) -> Scores:
     """The scores of all tables and logs. Raises ValueError with the row at fault."""
-    return _coded(_columns(tables))
+    tables = [from_log(table) if _is_log(table) else table for table in tables]
+    logs = [table for table in tables if isinstance(table, Log)]
+    remarks = tuple(f"{log.source}: {log.remark}" for log in logs if log.remark)
+    return _coded(_columns(tables))._replace(remarks=remarks)
 
 
 def _columns(tables: Sequence[Any]) -> dict[str, list[Any]]:
     """The columns of all tables and logs, by their own names; `row` says where a row is."""
     if not tables:
         raise ValueError("tables: none are given; give a table of scores, or logs")
-    parts = [_of_table(table) for table in tables]
-    if len(parts) == 1:
+    several = len(tables) > 1
+    parts = [_of_table(table, f"table {n}: " if several else "") for n, table in enumerate(tables, 1)]
+    if not several:
         return parts[0]
     names = list(dict.fromkeys(name for part in parts for name in part))
     models = [set(map(str, part["model"])) for part in parts]
-    twice = set.intersection(*models) if len(models) > 1 else set()
-    if twice and all(isinstance(table, Log) or _is_log(table) for table in tables):
-        sources = [table.source if isinstance(table, Log) else str(table) for table in tables]
+    sources = [table.source for table in tables if isinstance(table, Log)]
+    if set.intersection(*models) and len(sources) == len(tables):
         if len(set(sources)) < len(sources):
             raise ValueError(f"{sources[0]}: is given twice; give a log of each model")
         short = [Path(source).name for source in sources]
@@ -73,13 +80,11 @@ def _columns(tables: Sequence[Any]) -> dict[str, list[Any]]:
     }
 
 
-def _of_table(table: Any) -> dict[str, list[Any]]:
-    """Columns by role of one table or log. Raises ValueError."""
+def _of_table(table: Any, where: str) -> dict[str, list[Any]]:
+    """Columns by role of one table or log. where: its name in errors if it has no path. Raises ValueError."""
     if isinstance(table, Log):
         return _of_log(table)
     if isinstance(table, str | Path):
-        if _is_log(table):
-            return _of_log(from_log(table))
         rows = list(_rows(Path(table)))
         given = {name: [row.get(name) for row in rows] for name in (rows[0] if rows else {})}
         where = f"{table}: "
@@ -88,10 +93,8 @@ def _of_table(table: Any) -> dict[str, list[Any]]:
             name = table.columns[table.columns.duplicated()][0]
             raise ValueError(f"tables: two columns have the name {check.shown(name)}; rename one")
         given = {str(name): table[name].tolist() for name in table.columns}
-        where = ""
     elif isinstance(table, Mapping):
         given = {str(name): check.plain(values, str(name), 1).tolist() for name, values in table.items()}
-        where = ""
     else:
         raise ValueError(
             f"tables is {check.shown(table)}; give a path, a DataFrame, columns by name or a log"
@@ -218,14 +221,16 @@ def _number(value: Any, row: str) -> float:
 
 def _check_once(named: Mapping[str, list[str]], rows: Sequence[str], has_run: bool) -> None:
     """Refuses two scores of one thing, and an item that is in two groups."""
-    first: dict[tuple[str, ...], str] = {}
+    first: dict[tuple[str, ...], int] = {}
     group_of: dict[str, str] = {}
     keys = zip(*(named[role] for role in ("model", "item", "prompt", "run")), strict=True)
-    for row, key, group in zip(rows, keys, named["group"], strict=True):
+    for index, (row, key, group) in enumerate(zip(rows, keys, named["group"], strict=True)):
         model, item = key[0][:60], key[1][:60]
-        if first.setdefault(key, row) != row:
+        if (earlier := first.setdefault(key, index)) != index:
+            table, _, name = rows[earlier].rpartition(": ")
+            there = name if table == row.rpartition(": ")[0] else rows[earlier]
             hint = "keep one" if has_run else "give a column run if it was asked again, or keep one"
-            there = first[key].rpartition(": ")[2]
+            hint = "give each table once" if row == rows[earlier] else hint
             raise ValueError(f"{row}: model {model} has a score of item {item} in {there} as well; {hint}")
         if (before := group_of.setdefault(key[1], group)) != group:
             raise ValueError(

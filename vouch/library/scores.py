@@ -59,7 +59,8 @@ class ScorePair(NamedTuple):
 @dataclass(frozen=True, repr=False)
 class ScoresComparison(Result):
     """models by rank, pairs in the order of the models. items, prompts, runs: of the table. common: questions
-    with every prompt that all models answered. significance: of the verdicts and ranks.
+    with every prompt that all models answered. significance: of the verdicts and ranks. remarks: on
+    logs, as of a run that did not finish.
     """
 
     items: int
@@ -69,6 +70,7 @@ class ScoresComparison(Result):
     significance: float
     models: tuple[ModelScore, ...]
     pairs: tuple[ScorePair, ...]
+    remarks: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         models = ", ".join(f"{each.model} {each.score!r}" for each in self.models[:6])
@@ -79,7 +81,8 @@ class ScoresComparison(Result):
             if pair and pair.p_holm is not None
             else ""
         )
-        return f"ScoresComparison({self.items} items, {models}{more}{gap})"
+        remarks = "".join(f"; {remark}" for remark in self.remarks)
+        return f"ScoresComparison({self.items} items, {models}{more}{gap}{remarks})"
 
     def to_frame(self) -> "pd.DataFrame":
         """A pandas table with a row for each pair."""
@@ -133,6 +136,7 @@ def compare_scores(
         level,
         tuple(sorted(ranked, key=lambda each: (each.rank or 0, each.model))),
         tuple(pairs),
+        scores.remarks,
     )
 
 
