@@ -93,6 +93,13 @@ def test_folders_become_a_profile_that_names_them_and_nothing_else(here: Path, v
     assert load(Path("params.yaml"))["score"]["alpha"] == 0.2
 
 
+def test_the_plan_marks_what_is_not_known_before_the_questions_are_read(here: Path, vouch: Vouch) -> None:
+    vouch("new", "mine", "--data", "../signs", "--model", "../my-model")
+    plan = vouch("plan", "mine")
+    assert "at most letters, text" in plan
+    assert "signs: may hold questions with options and open ones; until `prepare` has read them" in plan
+
+
 @pytest.mark.parametrize(
     ("folder", "name"),
     [
