@@ -214,7 +214,8 @@ MINE = "mine --data ../signs --model"
         ("mine --data ../table/a.csv --model ../my-model", "table/a.csv: is a table, .* `loader: table`"),
         (f"{MINE} ../nosuch", "nosuch: no such folder; give a folder, hub:"),
         (f"{MINE} ../my-model --data ../signs", "signs would both be called signs; rename a folder"),
-        (f"{MINE} URL/many/v1#b --model URL/many/v1#b", "b would both be called b; rename a folder"),
+        (f"{MINE} URL/many/v1#b --model URL/many/v1#b", "b would both be called b; leave one out, and write it into"),
+        (f"{MINE} URL/many/v1#b --model ../b", "would both be called b; rename .*/b$"),
         ("mine --data ../\u65e5 --data ../\u672c --model ../my-model", "would both be called data"),
         (f"{MINE} data/trained/tiny_c", "no profile trains tiny_c, and data/trained"),
         (f"{MINE} data/trained", "data/trained: no such folder; give"),
@@ -229,6 +230,7 @@ def test_what_is_refused_changes_nothing(
     here: Path, vouch: Vouch, server: str, words: str, claim: str
 ) -> None:
     before = Path("models.lock").read_bytes()
+    shutil.copytree("../my-model", "../b")
     assert re.search(claim, vouch("new", *words.replace("URL", server).split(), status=1))
     assert not list(Path("profiles").iterdir()) and Path("models.lock").read_bytes() == before
 
