@@ -172,7 +172,8 @@ def test_a_mixed_dataset_has_at_most_what_is_planned(tmp_path: Path, monkeypatch
 
 
 def test_gpu_hours_are_parameters_times_tokens() -> None:
-    letters, texts = Count(40, {LETTERS: 40}, {}), Count(8, {TEXT: 8}, {}, {"original": 8})
+    letters = Count(40, {LETTERS: 40}, {PlannedRow(LETTERS, 80): 40})
+    texts = Count(8, {TEXT: 8}, {PlannedRow(TEXT, 80): 8}, {"original": 8})
     reading = 2 * 7e9 * 656 / 125e12 / 3600
     assert gpu_hours(7_000_000_000, [letters, letters], GREEDY, 9) == pytest.approx(80 * reading)
     plain = gpu_hours(7_000_000_000, [letters], GREEDY, 9)
@@ -182,6 +183,9 @@ def test_gpu_hours_are_parameters_times_tokens() -> None:
     writing = 2 * 7e9 / 1.5e12 / 3600
     found = gpu_hours(7_000_000_000, [letters, texts.of(SAMPLED, "m", "d")], SAMPLED, 9)
     assert found == pytest.approx(48 * reading + 2 * 6 * 9 * writing), "two passes a token, for six texts"
+    shared = Count(40, {LETTERS: 40}, {PlannedRow(LETTERS, 200, 10, tree=True): 4})
+    bare = gpu_hours(7_000_000_000, [shared], GREEDY, 9, sees=False)
+    assert bare == pytest.approx(800 * reading / 656), "what prompts share is read once"
 
 
 def test_the_price_of_requests_to_a_server() -> None:
@@ -193,16 +197,22 @@ def test_the_price_of_requests_to_a_server() -> None:
         LockEntry.model_validate({**entry, "source": {"kind": "server", "url": url, "name": "m"}})
         for url in ("https://api.openai.com/v1", "http://127.0.0.1:8000/v1")
     )
-    plain = Count(40, {LETTERS: 40, LIKELIHOOD: 6, TEXT: 8}, {}, {"original": 8})
+    rows = {PlannedRow(LETTERS, 70): 39, PlannedRow(LETTERS, 110): 1, PlannedRow(LIKELIHOOD, 75): 24}
+    alone = Count(40, {}, {**rows, PlannedRow(TEXT, 90): 8})
+    trees = {PlannedRow(LETTERS, 30, tree=True): 40, PlannedRow(LIKELIHOOD, 40, tree=True): 6}
+    outputs = {LETTERS: 40, LIKELIHOOD: 6, TEXT: 8}
+    plain = Count(40, outputs, trees | {PlannedRow(TEXT, 50): 8}, {"original": 8}, without_images=alone)
     asked = [plain.of(SAMPLED, "m", "d")]
-    read = (40 + 8 * 6) * (80 + 85 + 4 * 170)
+    words = 40 * 71 + 8 * 6 * 90  # a server reads each prompt whole
+    read = words + 88 * (85 + 4 * 170)
     written = 40 + 8 * 6 * 9
     assert cost(openai, asked, 9) == (88, read, written, (2 * read + 10 * written) / 1e6)
-    assert cost(openai.model_copy(update={"sees": False}), asked, 9)[1] == 88 * 80, "no image is sent"
+    assert cost(openai.model_copy(update={"sees": False}), asked, 9)[1] == words, "no image is sent"
     scored = cost(vllm, asked, 9)
     assert scored[0] == 88 + 6 * 5 and scored[2] == written + 6 * 5, (
         "the prompt and four options, each scored"
     )
+    assert scored[1] == words + 30 * 75 + 118 * (85 + 4 * 170)
     thinks = vllm.model_copy(update={"reasoning": Reasoning(tokens=100)})
     requests, _, thought, _ = cost(thinks, [plain], 9)
     assert (requests, thought) == (8, 8 * 109), "a server gives no letters of a model that thinks"

@@ -167,18 +167,20 @@ class Count:
         """The number of all answers of one model."""
         return sum(self.outputs.values()) + self.samples
 
-    def sample_passes(self, batch: int) -> int:
-        """The least number of forward passes that begin the samples."""
-        return sum(math.ceil(prompts / batch) * times for prompts, times in self.sampled)
+    def prompt_tokens(self, output: str) -> float:
+        """The mean of the estimated lengths of prompts read one by one, images aside; with an option if these
+        are scored."""
+        rows = {row: n for row, n in (self.without_images or self).rows.items() if row.output == output}
+        return sum(row.tokens * n for row, n in rows.items()) / max(1, sum(rows.values()))
 
     def passes(self, config: ExtractConfig) -> Passes:
         """The forward passes of one model, as they come, without those over shared image prefixes.
 
-        Each sample begins anew after the pass that read its prompt.
+        Each sample begins anew after the pass that read its prompt; `texts` counts these as well.
         """
         read = count_passes(self.rows, config.batch, config.bucket)
         again = sum(min(prompts, read.texts) * times for prompts, times in self.sampled)
-        return replace(read, count=read.count + again)
+        return replace(read, count=read.count + again, texts=read.texts + again)
 
 
 _QUESTION = Item(
@@ -359,19 +361,21 @@ def gpu_hours(
     thought: int = 0,
     sees: bool = True,
 ) -> float:
-    """An estimate for one model: parameters times tokens, as if prompts shared nothing.
+    """An estimate for one model: parameters times the tokens of all rows, and of an image for each answer.
 
     cap: tokens of each text. thought: tokens of thinking before each answer; the answers to one prompt share
     the greedy thought. sees: whether the model takes images. Reading takes two operations for each parameter
     and token. A pass that writes tokens reads all weights, two bytes each.
     """
-    read = TEXT_TOKENS + IMAGE_TOKENS * sees
-    tokens = read * sum(sum(one.outputs.values()) for one in counts)
-    texts = sum(math.ceil(one.outputs.get(TEXT, 0) / config.batch) for one in counts)
-    greedy = sum(math.ceil(max(one.outputs.values(), default=0) / config.batch) for one in counts)
-    samples = sum(one.sample_passes(config.batch) for one in counts)
-    passes = cap * (texts + samples) + thought * (greedy + samples)
-    return 2 * parameters * (tokens / OPERATIONS + passes / BYTES) / 3600
+    words = sum(row.tokens * number for one in counts for row, number in one.rows.items())
+    images = IMAGE_TOKENS * sees * sum(sum(one.outputs.values()) for one in counts)
+    passes = 0
+    for one in counts:
+        read = replace(one, sampled=()).passes(config).texts
+        samples = one.passes(config).texts - read
+        greedy = max(read, math.ceil(max(one.outputs.values(), default=0) / config.batch))
+        passes += cap * (read + samples) + thought * (greedy + samples)
+    return 2 * parameters * ((words + images) / OPERATIONS + passes / BYTES) / 3600
 
 
 def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int, int, float]:
@@ -382,13 +386,18 @@ def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int,
     """
     prices, thought = entry.prices, entry.thought_tokens
     assert prices
-    asked = {output: sum(one.outputs.get(output, 0) for one in counts) for output in OUTPUTS}
-    texts = asked[TEXT] + sum(one.samples for one in counts)
     scored = entry.source.kind == "server" and entry.source.url != OPENAI
-    short = 0 if thought else asked[LETTERS] + scored * (1 + OPTIONS) * asked[LIKELIHOOD]
+    short, texts, words = 0, 0, 0.0
+    for one in counts:
+        asked = {TEXT: one.outputs.get(TEXT, 0) + one.samples}
+        if not thought:
+            asked[LETTERS] = one.outputs.get(LETTERS, 0)
+            asked[LIKELIHOOD] = scored * (1 + OPTIONS) * one.outputs.get(LIKELIHOOD, 0)
+        words += sum(number * one.prompt_tokens(output) for output, number in asked.items())
+        texts, short = texts + asked.pop(TEXT), short + sum(asked.values())
     requests = short + texts
     image_tokens = 0 if entry.sees is False else prices.image_tokens(*IMAGE)
-    read = requests * (TEXT_TOKENS + image_tokens)
+    read = round(words) + requests * image_tokens
     written = short + texts * (cap + thought)
     return requests, read, written, (read * prices.input + written * prices.output) / 1e6
 
@@ -420,7 +429,7 @@ def prices_table(models: Sequence[Mapping[str, Any]]) -> str:
     ]
     head = ["model", "requests", "million tokens in", "out", "price"]
     note = (
-        f"price: an estimate by {MODELS}, in its currency: {TEXT_TOKENS} tokens of words and an image of "
+        f"price: an estimate by {MODELS}, in its currency: lengths estimated, an image of "
         f"{IMAGE[0]} x {IMAGE[1]} pixels a request, {OPTIONS} options to score, texts of full length, no "
         "discount\n"
     )
