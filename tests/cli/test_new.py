@@ -152,7 +152,10 @@ def test_servers_and_pinned_models_of_the_hub_are_entries_of_models_lock(
     }
     assert "sees" not in locked["b"], "nobody knows, so the first run shows it"
     assert "org_big_7b takes no images" in said and "b takes" not in said.replace("7b takes", "")
-    assert "new: b: " in said and "not known whether it takes images; once it answers, `vouch lock b`" in said
+    assert (
+        "new: b: " in said
+        and "not known whether it takes images; once it answers there, `vouch lock b`" in said
+    )
     assert Path("models.lock").read_text("utf-8").startswith(f"# mine\nmodels:\n{known}")
     vouch("new", "again", "--data", "../signs", "--model", models[0])
     assert load(Path("models.lock"))["models"] == locked

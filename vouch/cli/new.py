@@ -230,8 +230,8 @@ def _of_server(given: str, lock: str, notes: list[str]) -> tuple[str, str, str]:
         without = served_without_images(slug, url, name)
         if without is None:
             notes.append(
-                f"{slug}: {url} gives no answer, so it is not known whether it takes images; once it answers, "
-                f"`vouch lock {slug}` asks it and writes down that it takes none"
+                f"{slug}: {url} gives no answer, so it is not known whether it takes images; once it answers "
+                f"there, `vouch lock {slug}` asks it and writes down that it takes none"
             )
         document["models"].fa.set_block_style()
         document["models"][slug] = {
@@ -259,8 +259,8 @@ def _check_listed(url: str, name: str) -> None:
         return
     if names and not {name, f"{name}:latest", name.rpartition(":")[0]}.intersection(names):
         raise UserError(
-            f"{url}: serves no model {name[:80]}; {did_you_mean(name, names)}; correct the name after #, or write "
-            f"the entry into {MODELS} by hand"
+            f"{url}: serves no model {name[:80]}; {did_you_mean(name, names)}; correct the name after #, or "
+            f"write the entry into {MODELS} by hand"
         )
 
 
@@ -276,9 +276,8 @@ def _distinct(kind: str, given: list[str], names: list[str]) -> list[str]:
     first: dict[str, str] = {}
     for each, name in zip(given, names, strict=True):
         if name in first:
-            raise UserError(
-                f"{kind}: {first[name]} and {each} would both be called {name}; {_renaming(first[name], each)}"
-            )
+            advice = _renaming(first[name], each)
+            raise UserError(f"{kind}: {first[name]} and {each} would both be called {name}; {advice}")
         first[name] = each
     return names
 

@@ -178,8 +178,8 @@ def _datasets(project: Project, items: Mapping[str, Items], counts: Mapping[str,
         if entry.loader == "jsonl" and not entry.settings.get("group")
     ]
     note = f"questions about one image form one group, which no split separates: {', '.join(by_image)}"
-    unread = "may hold questions with options and open ones; until `prepare` has read them, all numbers are at most"
-    more = [f"{', '.join(mixed)}: {unread}: each question counts as both"] if mixed else []
+    unread = "may hold questions with options and open ones; until `prepare` has read them"
+    more = [f"{', '.join(mixed)}: {unread}, each counts as both, so all numbers are at most"] if mixed else []
     more += [f"{note} (to group otherwise: `group` on a line)"] if by_image else []
     return table(head, rows, right={2, 3, 6}) + plain_lines(more)
 

@@ -38,9 +38,7 @@ def build_items(evidence: Evidence) -> ItemsFrame:
     datasets = tuple(dict.fromkeys([*evidence.datasets, *evidence.items["dataset"].unique()]))
     leads = {name: representative(evidence, name) if name in evidence.datasets else "" for name in datasets}
     blind = {name: models for name in evidence.datasets if (models := evidence.blind(name))}
-    return ItemsFrame(
-        datasets, *(json.dumps(each, ensure_ascii=False) for each in (leads, blind, meanings))
-    )
+    return ItemsFrame(datasets, *(json.dumps(each, ensure_ascii=False) for each in (leads, blind, meanings)))
 
 
 ITEMS_SECTION = PageSection("items", "Items", build_items, page="items", place=10)
