@@ -3,8 +3,8 @@
 Three widths, light and dark, as WebP; an item of each dataset as well. The network is off.
 """
 
+import argparse
 import shutil
-import sys
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -56,10 +56,17 @@ def shoot(reports: Path, folder: Path, browser: Any) -> Iterator[tuple[str, str,
 
 def main() -> None:
     """Writes all pictures and prints a table of heights."""
+    parser = argparse.ArgumentParser(prog="python -m tools.screenshots", description=__doc__)
+    parser.add_argument("reports", nargs="?", type=Path, default=Path("reports"), help="default: %(default)s")
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=Path("build/screenshots"), help="default: %(default)s"
+    )
+    given = parser.parse_args()
+    reports, folder = given.reports, given.folder
+    if not (reports / "pages/items.html").is_file():
+        parser.error(f"{reports}: holds no report (pages/items.html); run `dvc repro`")
     from playwright.sync_api import sync_playwright
 
-    given = sys.argv[1:3]
-    reports, folder = map(Path, [*given, *("reports", "build/screenshots")[len(given) :]])
     folder.mkdir(parents=True, exist_ok=True)
     heights: dict[str, list[int]] = {}
     with sync_playwright() as playwright:

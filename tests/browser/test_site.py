@@ -187,6 +187,20 @@ def test_search_filter_sort(reports, window):
     )
 
 
+def test_a_language_model_is_marked_beside_the_image(reports, window):
+    """Above its answers to every prompt and above its shares of the options; no other model is."""
+    page_of = reports / "pages/marked.html"
+    text = (reports / ITEMS_PAGE).read_text("utf-8")
+    assert text.count('data-blind="{}"') == 1
+    named = f'data-blind="{{&#34;{CHOICE}&#34;: [&#34;beta&#34;]}}"'
+    page_of.write_text(text.replace('data-blind="{}"', named), "utf-8")
+    page = opened(window().open(f"pages/marked.html#{CHOICE}/{CHOICE}-0204"), f"{CHOICE}-0204")
+    page_of.unlink()
+    names = ["alpha", "beta asked without images", "gamma"]
+    assert page.locator("#item .matrix thead th").all_text_contents() == ["Prompt", *names]
+    assert page.locator("#item .shares").first.locator("thead th").all_text_contents() == names
+
+
 def test_an_item_by_its_link(reports, window):
     one = window()
     page = opened(one.open(f"{ITEMS_PAGE}#{CHOICE}/{CHOICE}-0204"), f"{CHOICE}-0204")

@@ -15,6 +15,7 @@ from vouch.report.evidence import Evidence
 from vouch.report.loading import load
 from vouch.report.pages.image_use import BLIND_SECTION
 from vouch.report.pages.models import RESULTS_SECTION
+from vouch.report.pages.provenance import build_items
 from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.report.table_files import headline, metrics_json
 from vouch.tables.results import BLIND, LEADERBOARD, LEADERBOARD_PATH, blind_path, solved_blind
@@ -51,6 +52,7 @@ def test_a_model_that_beats_the_baseline_is_best_of_those_that_see(
     """tiny_a is right in 9 of 10 questions, tiny_b in 4 of 10, where a guess is in 1 of 3."""
     evidence = read(project({"tiny_b"}), monkeypatch)
     assert (evidence.candidates("left"), evidence.blind("left")) == (("tiny_a",), ("tiny_b",))
+    assert json.loads(build_items(evidence).blind)["left"] == ["tiny_b"], "the item pages mark it"
     assert leaders(evidence, "left") == ("tiny_a",) and preferred(evidence) == "tiny_a"
     baseline = baselines(evidence)["left"]
     assert (baseline.model, baseline.beaten_by, baseline.models) == ("tiny_b", ("tiny_a",), 1)

@@ -93,6 +93,13 @@ def test_folders_become_a_profile_that_names_them_and_nothing_else(here: Path, v
     assert load(Path("params.yaml"))["score"]["alpha"] == 0.2
 
 
+def test_the_plan_marks_what_is_not_known_before_the_questions_are_read(here: Path, vouch: Vouch) -> None:
+    vouch("new", "mine", "--data", "../signs", "--model", "../my-model")
+    plan = vouch("plan", "mine")
+    assert "at most letters, text" in plan
+    assert "signs: may hold questions with options and open ones; until `prepare` has read them" in plan
+
+
 @pytest.mark.parametrize(
     ("folder", "name"),
     [
@@ -145,7 +152,10 @@ def test_servers_and_pinned_models_of_the_hub_are_entries_of_models_lock(
     }
     assert "sees" not in locked["b"], "nobody knows, so the first run shows it"
     assert "org_big_7b takes no images" in said and "b takes" not in said.replace("7b takes", "")
-    assert "new: b: " in said and "not known whether it takes images; once it does, `vouch lock b`" in said
+    assert (
+        "new: b: " in said
+        and "not known whether it takes images; once it answers there, `vouch lock b`" in said
+    )
     assert Path("models.lock").read_text("utf-8").startswith(f"# mine\nmodels:\n{known}")
     vouch("new", "again", "--data", "../signs", "--model", models[0])
     assert load(Path("models.lock"))["models"] == locked
@@ -207,7 +217,8 @@ MINE = "mine --data ../signs --model"
         ("mine --data ../table/a.csv --model ../my-model", "table/a.csv: is a table, .* `loader: table`"),
         (f"{MINE} ../nosuch", "nosuch: no such folder; give a folder, hub:"),
         (f"{MINE} ../my-model --data ../signs", "signs would both be called signs; rename a folder"),
-        (f"{MINE} URL/many/v1#b --model URL/many/v1#b", "b would both be called b; rename a folder"),
+        (f"{MINE} URL/many/v1#b --model URL/many/v1#b", "b would both be called b; leave one out, and write it into"),
+        (f"{MINE} URL/many/v1#b --model ../b", "would both be called b; rename .*/b$"),
         ("mine --data ../\u65e5 --data ../\u672c --model ../my-model", "would both be called data"),
         (f"{MINE} data/trained/tiny_c", "no profile trains tiny_c, and data/trained"),
         (f"{MINE} data/trained", "data/trained: no such folder; give"),
@@ -222,6 +233,7 @@ def test_what_is_refused_changes_nothing(
     here: Path, vouch: Vouch, server: str, words: str, claim: str
 ) -> None:
     before = Path("models.lock").read_bytes()
+    shutil.copytree("../my-model", "../b")
     assert re.search(claim, vouch("new", *words.replace("URL", server).split(), status=1))
     assert not list(Path("profiles").iterdir()) and Path("models.lock").read_bytes() == before
 

@@ -67,6 +67,7 @@ def test_sets_that_hold_every_option_in_some_splits_are_no_result(
     assert (of["accuracy", ""]["low"], of.get(("coverage", "lac"), {}).get("low")) == (0.25, None)
     assert ends(0.3935, 0.3935 + 1e-16) == (None, None) and ends(0.39, 0.4) == (0.39, 0.4)
     assert "[1.0" not in headline(found) + headline(found, every=True)
+    assert ("n.a.: sets need" in headline(found)) and "n.a. " not in headline({})
     assert small(found) == {"d": "too small to tell: 12 independent questions, fewer than 30"}
     (line,) = named(found)
     assert ("coverage_lac" in line) == (coverage is not None)

@@ -208,7 +208,8 @@ def locked(
         without = served_without_images(name, source.url, source.name)
         if not without:
             advice = (
-                f"does not say whether {source.name} takes images; start it and run `vouch lock {name}` again"
+                f"does not answer whether {source.name} takes images; start it and run `vouch lock {name}` "
+                "again"
                 if without is None
                 else "use it as it is"
             )

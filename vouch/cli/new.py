@@ -230,8 +230,8 @@ def _of_server(given: str, lock: str, notes: list[str]) -> tuple[str, str, str]:
         without = served_without_images(slug, url, name)
         if without is None:
             notes.append(
-                f"{slug}: {url} gives no answer, so it is not known whether it takes images; once it does, "
-                f"`vouch lock {slug}` asks it and writes down that it takes none"
+                f"{slug}: {url} gives no answer, so it is not known whether it takes images; once it answers "
+                f"there, `vouch lock {slug}` asks it and writes down that it takes none"
             )
         document["models"].fa.set_block_style()
         document["models"][slug] = {
@@ -276,9 +276,18 @@ def _distinct(kind: str, given: list[str], names: list[str]) -> list[str]:
     first: dict[str, str] = {}
     for each, name in zip(given, names, strict=True):
         if name in first:
-            raise UserError(f"{kind}: {first[name]} and {each} would both be called {name}; rename a folder")
+            advice = _renaming(first[name], each)
+            raise UserError(f"{kind}: {first[name]} and {each} would both be called {name}; {advice}")
         first[name] = each
     return names
+
+
+def _renaming(*given: str) -> str:
+    """What to do about two that would have one name: only a folder can be renamed."""
+    folders = [one for one in given if not (one.startswith(HUB) or SERVER.match(one))]
+    if folders:
+        return "rename a folder" if len(folders) > 1 else f"rename {folders[0]}"
+    return f"leave one out, and write it into {MODELS} and the profile under another name"
 
 
 def _profile(name: str, datasets: dict[str, str], models: dict[str, str], train: dict[str, Any]) -> str:

@@ -17,6 +17,7 @@ from vouch.cli.counts import (
     count_items,
     hours_table,
     judge_prompts,
+    kinds_of_questions,
     model_costs,
     prices_table,
     prompt_sets,
@@ -26,6 +27,7 @@ from vouch.cli.counts import (
 )
 from vouch.cli.printing import and_more, as_json, plain, plain_lines, table
 from vouch.cli.use import PROFILES, profile_text
+from vouch.datasets.config import DatasetEntry
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.metrics.comparison.statistics import deviation, finds, questions_for
 from vouch.params.check import check_params
@@ -163,20 +165,32 @@ def _datasets(project: Project, items: Mapping[str, Items], counts: Mapping[str,
     rows = [
         [
             *(name, entry.loader, items[name].text),
-            *(counts[name].text if items[name].count is not None else "?", ", ".join(counts[name].outputs)),
+            *(counts[name].text if items[name].count is not None else "?", _outputs(entry, counts[name])),
             *(template_name(entry.template, entry.variant), str(len(variations_of(project, name)))),
         ]
         for name, entry in project.datasets.items()
     ]
     head = ["dataset", "loader", "items", "prompts", "outputs", "template", "variations"]
+    mixed = [name for name, entry in project.datasets.items() if _may_be_fewer(entry, counts[name])]
     by_image = [
         name
         for name, entry in project.datasets.items()
         if entry.loader == "jsonl" and not entry.settings.get("group")
     ]
     note = f"questions about one image form one group, which no split separates: {', '.join(by_image)}"
-    more = [f"{note} (to group otherwise: `group` on a line)"] if by_image else []
+    unread = "may hold questions with options and open ones; until `prepare` has read them"
+    more = [f"{', '.join(mixed)}: {unread}, each counts as both, so all numbers are at most"] if mixed else []
+    more += [f"{note} (to group otherwise: `group` on a line)"] if by_image else []
     return table(head, rows, right={2, 3, 6}) + plain_lines(more)
+
+
+def _may_be_fewer(entry: DatasetEntry, count: Count) -> bool:
+    """Whether questions of both kinds were assumed, as their source has not been read."""
+    return bool(count.bound) and len(kinds_of_questions(entry)) > 1
+
+
+def _outputs(entry: DatasetEntry, count: Count) -> str:
+    return ("at most " if _may_be_fewer(entry, count) else "") + ", ".join(count.outputs)
 
 
 def _named(project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]) -> list[dict[str, Any]]:

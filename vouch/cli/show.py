@@ -45,6 +45,10 @@ fewer are more certain. ECE: how far confidence is from accuracy. [low, high]: 9
 `vouch show --all` has every column, --json all digits.
 """
 BLIND_LEGEND = "(blind): a language model, which takes no images. It is compared, but never best.\n"
+ABSENT = """\
+n.a.: sets need a score of every option, so texts have none, and enough questions to calibrate on;
+ECE needs a confidence in each answer.
+"""
 Lines = Sequence[tuple[Line, list[str]]]
 """Lines, each with the texts of its columns."""
 
@@ -109,7 +113,8 @@ def headline(now: Cells, every: bool = False) -> str:
     targets = {1 - row["alpha"] for of in now.values() for row in of.values() if row["alpha"] is not None}
     target = f" (target {min(targets):g})" if len(targets) == 1 else ""
     blind = BLIND_LEGEND if blind_of(now) else ""
-    return f"{_grouped(now, lines)}\n{LEGEND.format(target=target)}{blind}"
+    absent = ABSENT if any("n.a." in texts for _, texts in lines) else ""
+    return f"{_grouped(now, lines)}\n{LEGEND.format(target=target)}{absent}{blind}"
 
 
 def _short(column: Column, row: Row | None) -> str:

@@ -316,7 +316,7 @@ KNOWN: dict[str, Defect] = {
     "strip_image": Defect("kept", "one side of an image is more than 24 times the other"),
     "tiny_image": Defect("kept", "a side of an image is shorter than a patch of image encoders"),
     "unmarked_image": Defect("kept", "some images have a mark like <image 1> in the text, another has none"),
-    "unmatched_mark": Defect("kept", "a text speaks of an image that the item does not have"),
+    "unmatched_mark": Defect("kept", "a mark like <image 2> names an image that the item does not have"),
     "unusable_entry": Defect("left out", "the entry lacks what every item needs", True),
 }
 

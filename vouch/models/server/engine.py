@@ -278,8 +278,8 @@ class ServerEngine:
                 assert isinstance(refused, Refusal)
                 raise UserError(
                     f"{self._url}: {self._name} takes no images: {refused.problem}; write `sees: false` into "
-                    f"its entry of models.lock (`vouch lock {self._model}` does) and run it again, to ask "
-                    "it the questions without them"
+                    f"its entry of models.lock (`vouch lock {self._model}` does) and run it again, to ask it "
+                    "the questions without them"
                 )
 
     def _gives(self, output: str) -> bool:

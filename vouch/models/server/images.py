@@ -36,7 +36,7 @@ def data_url(image: "Image") -> str:
 
 
 def served_without_images(model: str, url: str, name: str) -> bool | None:
-    """Whether a server, asked with the model's key, says it takes no images; None if it does not answer."""
+    """Whether a server, asked with the model's key, says that it takes no images; None without an answer."""
     return refuses_images(url, name, read_settings(model, url, os.environ))
 
 

@@ -21,11 +21,13 @@ class ItemsFrame:
     """The frame of the page Items, which loads its data itself (vouch/browse).
 
     datasets: names, those with scores first. leads: JSON, dataset -> the model to show first, empty if none
-    has scores. meanings: JSON, name of a variation -> what it does.
+    has scores. blind: JSON, dataset -> the models that are asked without images, if there are any. meanings:
+    JSON, name of a variation -> what it does.
     """
 
     datasets: tuple[str, ...]
     leads: str
+    blind: str
     meanings: str
 
 
@@ -35,9 +37,8 @@ def build_items(evidence: Evidence) -> ItemsFrame:
     meanings = {name: words for name in names if (words := in_words(name))}
     datasets = tuple(dict.fromkeys([*evidence.datasets, *evidence.items["dataset"].unique()]))
     leads = {name: representative(evidence, name) if name in evidence.datasets else "" for name in datasets}
-    return ItemsFrame(
-        datasets, json.dumps(leads, ensure_ascii=False), json.dumps(meanings, ensure_ascii=False)
-    )
+    blind = {name: models for name in evidence.datasets if (models := evidence.blind(name))}
+    return ItemsFrame(datasets, *(json.dumps(each, ensure_ascii=False) for each in (leads, blind, meanings)))
 
 
 ITEMS_SECTION = PageSection("items", "Items", build_items, page="items", place=10)

@@ -5,6 +5,7 @@
   const [form, status, list, pager, panel] = ["filters", "status", "list", "pager", "item"].map(find);
   const leads = JSON.parse(form.getAttribute("data-leads")); // the model that the verdict names, by dataset
   const datasets = Object.keys(leads);
+  const blind = JSON.parse(form.getAttribute("data-blind")); // the models asked without images, by dataset
   const meanings = JSON.parse(form.getAttribute("data-meanings"));
   const BLANK = { q: "", category: "", flag: "", model: "", answer: "", variation: "", flipped: "", sort: "",
     sure_low: "", sure_high: "", size_low: "", size_high: "" };
@@ -142,7 +143,7 @@
       make("div", { class: "head" }, said("h2", item.id), make("span", { class: "moves" },
         move("‹ previous", -1), move("next ›", 1),
         make("a", { href: address({ item: "" }), class: "close", text: "Close" }))),
-      view.build(dataset, { ...index, meanings }, item, asked.model));
+      view.build(dataset, { ...index, meanings, blind: blind[dataset] ?? [] }, item, asked.model));
     panel.focus({ preventScroll: true });
     panel.scrollIntoView();
   };

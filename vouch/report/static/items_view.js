@@ -23,6 +23,10 @@ const view = (() => {
   // The long name of a variation comes first, its code after it.
   const code = (index, name) => (index.meanings[name] ? make("span", { class: "meaning", text: ` ${name}` }) : null);
 
+  // A model's name; a language model was not shown the image.
+  const titled = (index, model) => [model,
+    index.blind.includes(model) ? make("small", { text: " asked without images" }) : null].filter(Boolean);
+
   const flippedWord = (prompt) => (prompt.effect ? "not flipped" : "flipped");
   const verdict = (one, prompt) => {
     const words = [" ", make("b", { class: STATES[one.r] === "correct" ? "good" : STATES[one.r] === "wrong" ? "bad" : "",
@@ -68,7 +72,7 @@ const view = (() => {
   const matrix = (index, item) => {
     const table = make("table", { class: "matrix" }, make("caption", { text: "Each model's answer to each prompt" }));
     const head = make("tr", {}, make("th", { scope: "col", text: "Prompt" }));
-    for (const model of index.models) head.append(make("th", { scope: "col", text: model }));
+    for (const model of index.models) head.append(make("th", { scope: "col" }, ...titled(index, model)));
     const body = make("tbody", {});
     for (const prompt of item.prompts) {
       const line = make("tr", {}, make("th", { scope: "row" },
@@ -106,7 +110,7 @@ const view = (() => {
   };
 
   // Rows: options in the order shown; columns: models. given: [name, answer or nothing].
-  const shares = (prompt, output, given, several) => {
+  const shares = (index, prompt, output, given, several) => {
     const marked = given.some(([, one]) => one.l >= 0);
     const title = (several ? OUTPUTS[output] : "Probability of each option") + (marked ? "; LAC, APS: in the set of the faithful split" : "");
     const table = make("table", { class: "shares", style: `min-width:${6 + 3.2 * given.length}rem` }, make("caption", { text: title }));
@@ -124,13 +128,13 @@ const view = (() => {
         foot.append(row(`Options in the ${name} set, mean`, (one) => make("td", { text: mean(one?.[key] ?? -1) })));
       }
     }
-    const head = make("tr", {}, make("td", {}), ...given.map(([name]) => make("th", { scope: "col", text: name })));
+    const head = make("tr", {}, make("td", {}), ...given.map(([name]) => make("th", { scope: "col" }, ...titled(index, name))));
     table.append(make("thead", {}, head), body, foot);
     return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Probabilities of the options" }, table);
   };
 
-  const generated = (prompt, [name, one]) => {
-    const box = make("div", { class: "answer" }, make("h4", {}, make("span", { text: name }), ...(one.has ? verdict(one, prompt) : [])));
+  const generated = (index, prompt, [name, one]) => {
+    const box = make("div", { class: "answer" }, make("h4", {}, make("span", {}, ...titled(index, name)), ...(one.has ? verdict(one, prompt) : [])));
     if (one.t !== undefined) box.append(said("pre", one.t ?? "", "raw"));
     if (one.y) {
       const [answer, by] = one.y;
@@ -154,8 +158,8 @@ const view = (() => {
     }
     const parts = [];
     for (const [output, given] of byOutput) {
-      if (output !== "text") parts.push(shares(prompt, output, given, byOutput.size > 1));
-      else parts.push(...given.map((each) => generated(prompt, each)));
+      if (output !== "text") parts.push(shares(index, prompt, output, given, byOutput.size > 1));
+      else parts.push(...given.map((each) => generated(index, prompt, each)));
       for (const [name, one] of given) {
         if (one.low !== undefined) {
           parts.push(make("p", { class: "note", text: `${name}: ${one.low} % of the first token's probability is on option letters; ` +
@@ -194,7 +198,7 @@ const view = (() => {
     return box;
   };
 
-  // index.meanings: long names of variations. model: name of the one whose answers are drawn, or empty for all of them, MOST at most.
+  // index.meanings: long names of variations. index.blind: models asked without images. model: name of the one whose answers are drawn, or empty for all of them, MOST at most.
   const build = (dataset, index, item, model) => {
     const all = index.models.map((_, number) => number);
     const shown = model ? [index.models.indexOf(model)] : all.slice(0, MOST);
