@@ -9,7 +9,7 @@ from vouch.metrics.blind import blind_in
 from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.datasets import Cloud, cloud, distances, item_vectors, transfers, trends
 from vouch.metrics.comparison.leaderboard import differences, dimensions, leaderboard, reproduced, variations
-from vouch.metrics.comparison.ranking import rankings, with_similarity
+from vouch.metrics.comparison.ranking import Rows, rankings, with_similarity
 from vouch.metrics.responses import Array
 from vouch.metrics.unranked import Place, comparable, unranked_in
 from vouch.params.start import run_stage
@@ -66,36 +66,47 @@ def main(run: Run) -> None:
     metrics = _read(METRICS, [path for path in scores if path.name.endswith(".metrics.parquet")])
     outcomes = _read(OUTCOMES, [path for path in scores if path.name.endswith(".outcomes.parquet")], COMPARED)
     label_free = _read(LABEL_FREE, [path for path in scores if path.name.endswith(".label_free.parquet")])
+    items = {path.stem: ITEMS.read(path, OF_ITEMS) for path in run.inputs if path == items_path(path.stem)}
+    apart = unranked_in(metrics) | blind_in(metrics)
+    alpha = run.params["score"]["alpha"]  # if there are several, all headlines use the first
+    main_alpha = alpha[0] if isinstance(alpha, list) else alpha
+    _compare_models(metrics, outcomes, items, config)
     published = {
         path.stem: PUBLISHED.read(path) for path in run.inputs if path.parent == Path("data/published")
     }
-    items = {path.stem: ITEMS.read(path, OF_ITEMS) for path in run.inputs if path == items_path(path.stem)}
-    categories = {name: table["category"].unique().to_pylist() for name, table in items.items()}
+    REPRODUCED.write(REPRODUCED_PATH, reproduced(published, metrics))
+    outcomes, label_free = (_comparable(table, apart) for table in (outcomes, label_free))
+    transferred = transfers(outcomes, label_free, _vectors(items), main_alpha, config.seed)
+    TRANSFER.write(TRANSFER_PATH, transferred)
+    _compare_datasets(_rank(label_free, config, main_alpha), list(items), config)
+
+
+def _compare_models(
+    metrics: pa.Table, outcomes: pa.Table, items: Mapping[str, pa.Table], config: CompareConfig
+) -> None:
+    """Ranks, paired differences, and what each variation costs."""
     away, blind = unranked_in(metrics), blind_in(metrics)
     apart = away | blind
+    categories = {name: table["category"].unique().to_pylist() for name, table in items.items()}
     DIMENSIONS.write(DIMENSIONS_PATH, dimensions(_comparable(metrics, apart), categories))
     LEADERBOARD.write(LEADERBOARD_PATH, leaderboard(metrics, apart))
     tested = differences(_comparable(outcomes, away), config.seed, config.resamples, blind)
     DIFFERENCES.write(DIFFERENCES_PATH, tested)
-    REPRODUCED.write(REPRODUCED_PATH, reproduced(published, metrics))
     VARIATIONS.write(VARIATIONS_PATH, variations(outcomes, config.seed, config.resamples))
-    alpha = run.params["score"]["alpha"]  # if there are several, all headlines use the first
-    main_alpha = alpha[0] if isinstance(alpha, list) else alpha
-    TRANSFER.write(
-        TRANSFER_PATH,
-        transfers(
-            _comparable(outcomes, apart),
-            _comparable(label_free, apart),
-            _vectors(items),
-            main_alpha,
-            config.seed,
-        ),
-    )
-    label_free = with_similarity(_comparable(label_free, apart), TEXT_SIMILARITY.read(TEXT_SIMILARITY_PATH))
-    summaries, values = rankings(label_free, config, main_alpha)
+
+
+def _rank(label_free: pa.Table, config: CompareConfig, alpha: float) -> Rows:
+    """Rankings without labels. Returns the rows of RANKINGS."""
+    label_free = with_similarity(label_free, TEXT_SIMILARITY.read(TEXT_SIMILARITY_PATH))
+    summaries, values = rankings(label_free, config, alpha)
     RANKINGS.write(RANKINGS_PATH, summaries)
     RANKED.write(RANKED_PATH, values)
-    between = distances(_clouds(list(categories)), config.seed)
+    return summaries
+
+
+def _compare_datasets(summaries: Rows, datasets: Sequence[str], config: CompareConfig) -> None:
+    """Distances between the datasets, and how rankings (rows of RANKINGS) depend on them."""
+    between = distances(_clouds(datasets), config.seed)
     DISTANCES.write(DISTANCES_PATH, between)
     TRENDS.write(TRENDS_PATH, trends(between, summaries, config.seed))
 

@@ -18,8 +18,8 @@ from vouch.metrics.compared import Compared
 from vouch.metrics.config import ScoreConfig
 from vouch.metrics.join import join, likelihood_blocks
 from vouch.metrics.label_free import option_scores, text_scores
-from vouch.metrics.metric import FAITHFUL
-from vouch.metrics.tables import ALL, UNANSWERED, score_block
+from vouch.metrics.metric import ALL, FAITHFUL
+from vouch.metrics.tables import UNANSWERED, score_block
 from vouch.metrics.text.judge import Verdicts
 from vouch.metrics.text.scoring import score_texts, split_p_true
 from vouch.metrics.text.texts import text_blocks

@@ -25,7 +25,7 @@ from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import IMAGES, Draft, Item
 from vouch.prompts.variations import declared, variation
 from vouch.report.costs import in_words
-from vouch.report.pages.image_use import SEVERITY_FIGURE, severity_frame
+from vouch.report.pages.severity import SEVERITY_FIGURE, severity_frame
 from vouch.tables import WITHOUT_IMAGE
 from vouch.tables.asked import FAMILIES, IMAGE_REVISIONS, LETTERS
 

@@ -28,7 +28,7 @@ from vouch.report.pages.calibration import (
     UNCERTAINTY_SECTION,
 )
 from vouch.report.pages.datasets import REWRITES_SECTION
-from vouch.report.pages.image_use import LOOKS_SECTION, SEVERITY_FIGURE, SEVERITY_SECTION, TYPOGRAPHIC_SECTION
+from vouch.report.pages.image_use import LOOKS_SECTION, TYPOGRAPHIC_SECTION
 from vouch.report.pages.models import RESULTS_SECTION
 from vouch.report.pages.models_detail import GENERATED_SECTION, OUTPUTS_SECTION, SCORES_SECTION
 from vouch.report.pages.provenance import PROVENANCE_SECTION
@@ -41,6 +41,7 @@ from vouch.report.pages.robustness import (
     SHIFT_SECTION,
     shift_frame,
 )
+from vouch.report.pages.severity import SEVERITY_FIGURE, SEVERITY_SECTION
 from vouch.report.pages.transfer import TRANSFER_SECTION
 from vouch.report.pages.variations import VARIATIONS_FIGURE, VARIATIONS_SECTION
 from vouch.report.pages.verdict import VERDICT_SECTION

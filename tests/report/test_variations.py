@@ -28,14 +28,9 @@ from vouch.report.costs import ACCURACY, changes, in_words, meaning, real_change
 from vouch.report.evidence import Evidence
 from vouch.report.page import Beside
 from vouch.report.pages.calibration import UNCERTAINTY_SECTION
-from vouch.report.pages.image_use import (
-    LOOKS_SECTION,
-    SEVERITY_FIGURE,
-    SEVERITY_SECTION,
-    TYPOGRAPHIC_SECTION,
-    severity_frame,
-)
+from vouch.report.pages.image_use import LOOKS_SECTION, TYPOGRAPHIC_SECTION
 from vouch.report.pages.robustness import INSTABILITY_SECTION, ROBUSTNESS_SECTION
+from vouch.report.pages.severity import SEVERITY_FIGURE, SEVERITY_SECTION, severity_frame
 from vouch.report.pages.variations import VARIATIONS_FIGURE, VARIATIONS_SECTION, variations_frame
 from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.report.site import site
@@ -285,6 +280,19 @@ def test_open_questions_have_no_guess_to_be_better_than(make: Make) -> None:
     items = evidence.items.assign(options=[[]] * len(evidence.items))
     kinds = [{kind for _, _, kind in image_claims(one)} for one in (evidence, replace(evidence, items=items))]
     assert kinds == [{"loss", "blind"}, {"loss"}]
+
+
+def test_a_guess_answers_no_open_question_and_only_graded_questions_count(make: Make) -> None:
+    """As beside a blind baseline, so that a page has one accuracy of a guess."""
+    evidence = make(Made())
+    items = evidence.items.assign(options=[[], ["a", "b"]] * (len(evidence.items) // 2))
+    mixed = replace(evidence, items=items)
+    assert mixed.chance("shapes") == pytest.approx(1 / 4)
+    asked = evidence.outcomes["item"].isin(items["id"][items["options"].map(len) > 0])
+    choices = replace(mixed, outcomes=evidence.outcomes[asked])
+    assert choices.chance("shapes") == pytest.approx(1 / 2)
+    ungraded = edited(mixed, "outcomes", "clean_correct == clean_correct", clean_correct=float("nan"))
+    assert ungraded.chance("shapes") == 0
 
 
 def test_small_data_claim_nothing(make: Make) -> None:

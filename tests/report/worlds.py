@@ -146,7 +146,9 @@ def evidence(world: World) -> Evidence:
         item = np.repeat(random.standard_normal(groups), world.copies)
         of = [f"{name}-g{number // world.copies}" for number in range(len(names))]
         options, answers = [["a", "b", "c", "d"]] * len(names), [[0]] * len(names)
-        items.append(pd.DataFrame({"dataset": name, "group": of, "options": options, "answers": answers}))
+        items.append(
+            pd.DataFrame({"dataset": name, "id": names, "group": of, "options": options, "answers": answers})
+        )
         asked_of = (*MODELS, *([LANGUAGE_MODEL] if world.language_model else []))
         for model in asked_of:
             plain: Block | None = None

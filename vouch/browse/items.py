@@ -26,7 +26,7 @@ from PIL import Image
 from vouch.images.opening import Undecodable, render
 from vouch.pipeline.errors import UserError
 from vouch.tables.asked import ITEMS, KEPT, ORIGINAL, PROMPTS
-from vouch.tables.results import SOLVED_BLIND
+from vouch.tables.results import flags_of
 
 _CODEC = pa.Codec("gzip", compression_level=6)
 _SYSTEM = 9  # position of the byte that names the operating system, in gzip's header (RFC 1952)
@@ -256,13 +256,8 @@ def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in (None, "", [])}
 
 
-def flags_of(item: Row, solved: Collection[str]) -> list[str]:
-    """The flags of an item. solved: ids of the items that are solved blind."""
-    return [*(item["flags"] or ()), *([SOLVED_BLIND] if item["id"] in solved else [])]
-
-
 def whole(item: Row, solved: Collection[str]) -> dict[str, Any]:
-    """An item as in its source, with long texts cut. solved: see `flags_of`."""
+    """An item as in its source, with long texts cut. solved: ids of the items that are solved blind."""
     found = {name: item[name] for name in OF_ITEMS if name not in ("images", "source_id")}
     found |= {name: cut(item[name], LONGEST) for name in ("question", "hint")}
     found["flags"] = flags_of(item, solved)
@@ -321,7 +316,7 @@ def item_pages(
     tiles: Mapping[str, Tile],
     solved: Collection[str],
 ) -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
-    """Items and prompts, page after page. solved: see `flags_of`."""
+    """Items and prompts, page after page. solved: ids of the items that are solved blind."""
     number = {name: index for index, name in enumerate(questions.variations)}
     asked = rows(prompts, OF_PROMPTS, PROMPTS)
     for start, part in enumerate(_parts(rows(items, OF_ITEMS), size)):
@@ -348,7 +343,7 @@ def briefs(items: Path, tiles: Mapping[str, Tile]) -> Iterator[list[list[Any]]]:
 
 def of_items(path: Path, solved: Collection[str]) -> tuple[dict[str, Any], list[int]]:
     """Categories and flags of all items (names, the category of each item, the items of each flag), and a
-    CRC-32 of each item's id, with which a link finds its page. solved: see `flags_of`."""
+    CRC-32 of each item's id, with which a link finds its page. solved: ids of items that are solved blind."""
     categories: dict[str, int] = {}
     of_category: list[int] = []
     flags: dict[str, list[int]] = {}

@@ -18,8 +18,8 @@ from vouch.cli.leaderboard import (
     Cells,
     Column,
     Row,
+    blind_of,
     cells,
-    is_blind,
     left_out,
     long_name,
     small,
@@ -92,9 +92,10 @@ def run(options: argparse.Namespace) -> int:
     in the clean protocol.
 
     p is the one in the report: corrected by Holm's method over all pairs of models on all datasets, and
-    clustered by groups of copied questions. For variations other than `original`, it is for this pair only.
-    The minimum detectable effect is the smallest true difference that a study of this size detects with 80 %
-    power.
+    clustered by groups of copied questions. Pairs with a blind baseline are corrected over all such pairs;
+    the report tests those with the best one of each dataset, and each one against a guess, so its p differs.
+    For variations other than `original`, p is for this pair only. The minimum detectable effect is the
+    smallest true difference that a study of this size detects with 80 % power.
 
     --fail-if is a gate for CI. The exit status is 3 if a rule about A minus B holds on any dataset and
     request type that either model has, and 1 if a rule cannot be evaluated on one of them. Rules may name
@@ -218,13 +219,13 @@ def oriented(rows: Iterable[Row], first: str, second: str) -> dict[tuple[str, st
 
 
 def corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
-    """Rows of DIFFERENCES with the p of the report, corrected over all datasets that are large enough.
+    """Rows of DIFFERENCES with p corrected over all datasets that are large enough, as in the report.
 
     Only the first request type of each dataset is corrected. every: cells of all models. Each corrected row
     gets `claims`, the number of comparisons that were corrected together. Pairs with a blind baseline are a
-    family of their own.
+    family of their own; that of the report is another (vouch/report/blind.py).
     """
-    blind = {(dataset, model) for (dataset, *_, model), of in every.items() if is_blind(of)}
+    blind = blind_of(every)
     apart = [(row["dataset"], row["second"]) in blind for row in rows]
     families = [
         [row for row, with_blind in zip(rows, apart, strict=True) if with_blind == which]

@@ -37,9 +37,9 @@ from vouch.tables.asked import (
 from vouch.tables.results import (
     BLIND,
     OUTCOMES,
-    SOLVED_BLIND,
     blind_path,
     contents,
+    flags_of,
     flips,
     grades,
     outcomes_path,
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
       vouch item kite-004 --dataset kites --model tiny_a --images seen
     """
     dataset, item = find_item(options.id, options.dataset)
-    item["flags"] = [*(item["flags"] or ()), *_blind_flag(dataset, item["id"])]
+    item["flags"] = flags_of(item, _solved_blind(dataset))
     if options.model is not None:
         path = outcomes_path(dataset)
         known = OUTCOMES.read(intact(path), ["model"])["model"].unique().to_pylist()
@@ -103,10 +103,10 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _blind_flag(dataset: str, item: str) -> list[str]:
-    """SOLVED_BLIND if every language model that was asked answers the item correctly."""
+def _solved_blind(dataset: str) -> Collection[str]:
+    """The items that every language model that was asked answers correctly; none before the stage score."""
     path = blind_path(dataset)
-    return [SOLVED_BLIND] if path.exists() and item in solved_blind(BLIND.read(intact(path))) else []
+    return solved_blind(BLIND.read(intact(path))) if path.exists() else ()
 
 
 def rows_of(table: Table, path: Path, column: str, wanted: list[str]) -> Iterator[dict[str, Any]]:

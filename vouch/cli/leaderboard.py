@@ -75,11 +75,15 @@ def is_blind(of: Mapping[Column, Row]) -> bool:
     return bool(of.get((BLIND_RATE, ""), {}).get("value"))
 
 
+def blind_of(numbers: Cells) -> set[tuple[str, str]]:
+    """Dataset and model of each blind baseline."""
+    return {(dataset, model) for (dataset, *_, model), of in numbers.items() if is_blind(of)}
+
+
 def ordered(numbers: Cells) -> list[Line]:
     """Lines by dataset, variation, request type and accuracy, highest first; in small datasets by name. Blind
     baselines come last."""
-    reasons = small(numbers)
-    blind = {(dataset, model) for (dataset, *_, model), of in numbers.items() if is_blind(of)}
+    reasons, blind = small(numbers), blind_of(numbers)
 
     def rank(key: Line) -> tuple[str, str, int, bool, float, str]:
         dataset, variation, output, model = key

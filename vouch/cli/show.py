@@ -12,6 +12,7 @@ from vouch.cli.leaderboard import (
     Column,
     Line,
     Row,
+    blind_of,
     cells,
     groups,
     is_blind,
@@ -43,7 +44,7 @@ that contain the correct answer{target}. Set size: mean number of options in suc
 fewer are more certain. ECE: how far confidence is from accuracy. [low, high]: 95 % interval.
 `vouch show --all` has every column, --json all digits.
 """
-BLIND = "(blind): a language model, which takes no images. It is compared, but never best.\n"
+BLIND_LEGEND = "(blind): a language model, which takes no images. It is compared, but never best.\n"
 Lines = Sequence[tuple[Line, list[str]]]
 """Lines, each with the texts of its columns."""
 
@@ -107,7 +108,7 @@ def headline(now: Cells, every: bool = False) -> str:
     lines = [(key, [_short(column, now[key].get(column)) for column in _HEADLINE]) for key in ordered(now)]
     targets = {1 - row["alpha"] for of in now.values() for row in of.values() if row["alpha"] is not None}
     target = f" (target {min(targets):g})" if len(targets) == 1 else ""
-    blind = BLIND if any(map(is_blind, now.values())) else ""
+    blind = BLIND_LEGEND if blind_of(now) else ""
     return f"{_grouped(now, lines)}\n{LEGEND.format(target=target)}{blind}"
 
 
@@ -191,7 +192,7 @@ def _table(columns: Sequence[Column], lines: Lines, *further: str) -> str:
 def _grouped(numbers: Cells, lines: Lines, *further: str) -> str:
     """The headline columns; models come below a line that names dataset, variation and request type."""
     head = ["model", *(label(*column).replace(" LAC", "") for column in _HEADLINE), *further]
-    blind = {(key[0], key[3]) for key, of in numbers.items() if is_blind(of)}
+    blind = blind_of(numbers)
     rows = [[f" {key[3]}{' (blind)' if (key[0], key[3]) in blind else ''}", *texts] for key, texts in lines]
     top, rule, *body = table(head, rows, right=range(1, 1 + len(_HEADLINE))).splitlines()
     text, group = [top, rule], None
@@ -213,7 +214,7 @@ def _grouped(numbers: Cells, lines: Lines, *further: str) -> str:
 
 def beside_the_blind(rows: Sequence[Row], now: Cells) -> str:
     """Lines about the blind baseline of each dataset: what it answers, and which models beat it."""
-    if not any(map(is_blind, now.values())):
+    if not blind_of(now):
         return ""
     there = DIFFERENCES_PATH.exists()
     differences = DIFFERENCES.read(intact(DIFFERENCES_PATH)).to_pylist() if there else []

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vouch.metrics.intervals import mean_interval, signed_interval
-from vouch.metrics.metric import CLEAN, FAITHFUL, SHARE, Figure, declare, mean_figure
+from vouch.metrics.metric import ALL, CLEAN, FAITHFUL, SHARE, Figure, declare, mean_figure
 from vouch.metrics.responses import Ints
 from vouch.metrics.unranked import Place
 from vouch.tables.asked import ORIGINAL
@@ -51,7 +51,6 @@ declare(
 )
 SOLVED = 0.5
 """A grade above this is a correct answer: more than a tie of two options."""
-ALL = "all"
 OF_PLACE = ("model", "dataset", "variation", "output")
 OF_ANSWERS = (*OF_PLACE, "item", "group", "clean_correct")
 
@@ -80,14 +79,19 @@ def with_image(items: pa.Table) -> list[str]:
     return ids
 
 
-def chances(items: pa.Table) -> dict[str, float]:
-    """By item, the probability of guessing its answer. Needs id, options and answers of ITEMS.
+def chance_of(correct: int, options: int) -> float:
+    """The probability that a guess answers an item with so many options and correct ones of its own.
 
-    A guess takes one of the item's own options, so it answers no open question.
+    A guess takes one of the options, so it answers no open question.
     """
+    return correct / options if options else 0.0
+
+
+def chances(items: pa.Table) -> dict[str, float]:
+    """By item, its `chance_of`. Needs id, options and answers of ITEMS."""
     counts = [pc.fill_null(pc.list_value_length(items[name]), 0) for name in ("answers", "options")]
     rows = zip(items["id"].to_pylist(), *(each.to_pylist() for each in counts), strict=True)
-    return {item: correct / options if options else 0.0 for item, correct, options in rows}
+    return {item: chance_of(correct, options) for item, correct, options in rows}
 
 
 def plain_variation(table: pa.Table) -> str:

@@ -35,7 +35,7 @@ from vouch.metrics.conformal.figures import shift_figures
 from vouch.metrics.intervals import about, centred, signed_interval
 from vouch.metrics.join import Block
 from vouch.metrics.label_free import PER_TEXT
-from vouch.metrics.metric import CLEAN, SHARE, Figure, declare, mean_figure
+from vouch.metrics.metric import ALL, CLEAN, SHARE, Figure, declare, mean_figure
 from vouch.metrics.perturbation import AVERAGED, Predictions, PromptIndex, certainty, original_figures
 from vouch.metrics.repeated_prompts import (
     FirstSamples,
@@ -48,7 +48,7 @@ from vouch.metrics.repeated_prompts import (
     without_prior,
 )
 from vouch.metrics.responses import Array, Floats, Ints, entropy
-from vouch.metrics.tables import ALL, PROTOCOLS
+from vouch.metrics.tables import PROTOCOLS
 from vouch.metrics.text.scoring import read_samples, sampled_agreement
 from vouch.metrics.text.texts import VERBALISED, TextBlock
 from vouch.metrics.uncertainty import (

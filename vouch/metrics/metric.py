@@ -130,6 +130,8 @@ def named(metric: str, values: Any) -> Mapping[str, Any]:
 
 
 FAITHFUL, CLEAN = "faithful", "clean"
+ALL = "all"
+"""The category of rows over all questions."""
 MARGINAL = "marginal"
 """How thresholds are calibrated: one for all rows."""
 

@@ -13,7 +13,7 @@ from vouch.metrics.config import ScoreConfig
 from vouch.metrics.conformal.scores import order_of
 from vouch.metrics.conformal.sets import NotANumber
 from vouch.metrics.join import Block, VariationPrompts, letter_mass, reduced
-from vouch.metrics.metric import CLEAN, FAITHFUL, SHARE, Figure, MetricColumn, declare, mean_figure
+from vouch.metrics.metric import ALL, CLEAN, FAITHFUL, SHARE, Figure, MetricColumn, declare, mean_figure
 from vouch.metrics.protocols import clean, faithful
 from vouch.metrics.responses import Bools, Ints, entropy, rank
 from vouch.metrics.text.texts import TextBlock
@@ -24,7 +24,6 @@ from vouch.tables.results import OUTCOMES
 PROTOCOLS = {FAITHFUL: faithful, CLEAN: clean}
 # The authors who read out likelihoods average all rows: they need their split only for the sets.
 PLAIN_PROTOCOLS = PROTOCOLS | {FAITHFUL: partial(faithful, every_row=True)}
-ALL = "all"
 declare(
     "unanswered",
     "Unanswered",

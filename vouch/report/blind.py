@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vouch.metrics.blind import ALL, BLIND_GAIN, BLIND_RATE, blind
-from vouch.metrics.metric import CLEAN
+from vouch.metrics.blind import BLIND_GAIN, BLIND_RATE, blind
+from vouch.metrics.metric import ALL, CLEAN
 from vouch.metrics.unranked import Place
 from vouch.report import formatting
 from vouch.report.gates import MINIMUM, Claim, ends, share_claim, significant

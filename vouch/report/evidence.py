@@ -7,13 +7,13 @@ models a `Pair`; both are found by name in `Numbers` and `Comparisons`.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from statistics import median
+from statistics import fmean, median
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from vouch.metrics.blind import BLIND_RATE, blind
+from vouch.metrics.blind import BLIND_RATE, blind, chance_of
 from vouch.metrics.comparison import statistics
 from vouch.metrics.unranked import OF_GATE, Place, unranked
 from vouch.report.config import Scoring
@@ -354,12 +354,17 @@ class Evidence:
 
     @cached_property
     def _chances(self) -> dict[str, float]:
-        asked = self.items[self.items["options"].map(len) > 0]
-        share = asked["answers"].map(len) / asked["options"].map(len)
-        return {str(name): float(mean) for name, mean in share.groupby(asked["dataset"]).mean().items()}
+        means = {}
+        for name, items in self.items.groupby("dataset"):
+            graded = self.plain_outcomes(str(name)).dropna(subset=["clean_correct"])["item"]
+            own = items[items["id"].isin(graded)]
+            counts = zip(own["answers"].map(len), own["options"].map(len), strict=True)
+            means[str(name)] = fmean(chance_of(*each) for each in counts) if len(own) else 0.0
+        return means
 
     def chance(self, dataset: str) -> float:
-        """Accuracy of guessing among the native options; 0 if there are none."""
+        """Accuracy of a guess (vouch/metrics/blind.py) on the questions that the headlines grade; 0 if no
+        guess answers any."""
         return self._chances.get(dataset, 0.0)
 
     @cached_property

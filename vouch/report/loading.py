@@ -32,10 +32,10 @@ COMPARED = {
 """Field of `Evidence` -> the table of `compare` that fills it."""
 # These two tables are large: only the columns that the pages need are read.
 OF_OUTCOMES = (
-    *("model", "dataset", "prompt", "group", "variation", "output", "parser", "predicted", "chosen"),
+    *("model", "dataset", "prompt", "item", "group", "variation", "output", "parser", "predicted", "chosen"),
     *("clean_correct", "confidence", "clean_size_lac"),
 )
-OF_ITEMS = ("group", "options", "answers", "images", "category", "flags")
+OF_ITEMS = ("id", "group", "options", "answers", "images", "category", "flags")
 
 
 def _all(table: Table, paths: Sequence[Path], columns: Sequence[str]) -> pd.DataFrame:

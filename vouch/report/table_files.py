@@ -41,8 +41,8 @@ HEADLINES = (
     *(Measured(*column, help=_HELP.get(column, "")) for column in _OTHERS),
     Measured(LOW_MASS_RATE),
 )
-OF_BASELINE = (UNSOLVED_ACCURACY, BLIND_GAIN)
-OPTIONAL = (*OF_BASELINE, *READING, *YES_NO, LOW_MASS_RATE)
+WITH_BASELINE = (UNSOLVED_ACCURACY, BLIND_GAIN)
+OPTIONAL = (*WITH_BASELINE, *READING, *YES_NO, LOW_MASS_RATE)
 """Metrics that get a column in a table only if some model has them."""
 METRICS = {
     f"{each.metric}_{each.score}" if each.score in HEADLINE else each.metric: each for each in HEADLINES
@@ -56,7 +56,7 @@ def headline(evidence: Evidence) -> pd.DataFrame:
     interval."""
     columns = ["dataset", "model", "protocol", "items", "rank", "rank_low", "rank_high"]
     known = set(evidence.leaderboard["metric"])
-    names = [name for name in METRICS if name not in OF_BASELINE or name in known]
+    names = [name for name in METRICS if name not in WITH_BASELINE or name in known]
     columns += [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
     rows = [
         _row(evidence, dataset, model, protocol)

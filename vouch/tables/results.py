@@ -8,7 +8,9 @@ depend on labels. The other tables are those of data/compare and data/embeddings
 """
 
 import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -155,11 +157,21 @@ SOLVED_BLIND = "solved_blind"
 """The flag of such a question, beside the flags of ITEMS."""
 
 
-def solved_blind(table: pa.Table) -> frozenset[str]:
-    """The items that are flagged, by rows of BLIND: those of the first request type, letters if asked."""
+def of_first_output(table: pa.Table) -> pa.Table:
+    """The rows of BLIND of the first request type, letters if asked: flags go by these."""
     outputs = [output for output in OUTPUTS if output in pc.unique(table["output"]).to_pylist()]
-    first = pc.and_(table["solved"], pc.equal(table["output"], outputs[0] if outputs else ""))
-    return frozenset(table["item"].filter(first).to_pylist())
+    return table.filter(pc.equal(table["output"], outputs[0] if outputs else ""))
+
+
+def solved_blind(table: pa.Table) -> frozenset[str]:
+    """The items that are flagged, by rows of BLIND."""
+    first = of_first_output(table)
+    return frozenset(first["item"].filter(first["solved"]).to_pylist())
+
+
+def flags_of(item: Mapping[str, Any], solved: Collection[str]) -> list[str]:
+    """The flags of an item with that of BLIND. item: id and flags of ITEMS. solved: see `solved_blind`."""
+    return [*(item["flags"] or ()), *([SOLVED_BLIND] if item["id"] in solved else [])]
 
 
 LABEL_FREE = Table(

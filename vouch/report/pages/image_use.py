@@ -1,21 +1,18 @@
-"""Whether models use the image: beside the blind baseline, without the image, with text painted into it, and
-with growing corruption."""
+"""Whether models use the image, on the page Variations: beside the blind baseline, without the image, and
+with text painted into it. How much corruption of the image costs is in severity.py.
+"""
 
-from collections.abc import Iterable
-from typing import Any
-
-import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 from markupsafe import Markup
 
 from vouch.metrics.blind import UNSOLVED_ACCURACY
-from vouch.prompts.variations import Declaration, at_level, declared
 from vouch.report import formatting
-from vouch.report import vegalite as alt
 from vouch.report.blind import answered, beaten, interval_of
-from vouch.report.claims import baselines, chosen, image_claims
+from vouch.report.claims import baselines, image_claims
 from vouch.report.costs import variation_cell
 from vouch.report.evidence import Evidence, Number
-from vouch.report.page import Block, DatasetFigure, Figures, PageSection, by_dataset, sentence_list
+from vouch.report.page import Block, PageSection, by_dataset, sentence_list
 from vouch.report.table import (
     MISSING,
     POINTS,
@@ -29,6 +26,7 @@ from vouch.report.table import (
     model_cell,
 )
 from vouch.tables.asked import ORIGINAL, TYPOGRAPHIC, TYPOGRAPHIC_CONTROL
+from vouch.tables.results import of_first_output, solved_blind
 
 BLIND_TEXT = Markup("""\
 A language model answers the same questions without their images. What it answers beyond a guess needs no
@@ -68,15 +66,20 @@ def _blind_blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 def _solved(evidence: Evidence, dataset: str) -> str:
     """How many questions are solved blind, and how many would be if the language models guessed."""
-    frame = evidence.blind_answers
-    frame = frame[(frame["dataset"] == dataset) & (frame["output"] == evidence.outputs(dataset)[0])]
+    frame = evidence.blind_answers[evidence.blind_answers["dataset"] == dataset]
     if frame.empty:
         return ""
-    count, models, guessed = int(frame["solved"].sum()), int(frame["models"].iloc[0]), frame["chance"].sum()
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    rows = of_first_output(table)
+    count, models, guessed = (
+        len(solved_blind(table)),
+        rows["models"][0].as_py(),
+        pc.sum(rows["chance"]).as_py(),
+    )
     which = "the language model answers" if models == 1 else f"all {models} language models answer"
     expected = f"{'a guesser' if models == 1 else f'{models} guessers'} would solve {round(guessed):,}"
     text = (
-        f"{formatting.count(count)} of {formatting.plural(len(frame), 'question')} with an image "
+        f"{formatting.count(count)} of {formatting.plural(len(rows), 'question')} with an image "
         f"{'is' if count == 1 else 'are'} solved blind: {which} them correctly; {expected}."
     )
     if models == 1 and guessed:
@@ -211,97 +214,4 @@ TYPOGRAPHIC_SECTION = PageSection(
     by_dataset("Does text in the image mislead the models?", TYPOGRAPHIC_TEXT, _typographic_blocks, opened=1),
     page="variations",
     place=30,
-)
-
-
-SEVERITY_TIPS = [
-    *alt.tips(model_n="Model", level="Severity"),
-    *alt.tips(".3f", value="Accuracy", low="from", high="to"),
-]
-
-
-def asked_levels(names: Iterable[str]) -> dict[Declaration, dict[int, str]]:
-    """Variation that comes in several strengths -> level -> the name that asks for it."""
-    asked: dict[Declaration, dict[int, str]] = {one: {} for one in declared().values() if one.has_strengths}
-    for name in names:
-        one, level = at_level(name) or (None, None)
-        if one in asked:
-            asked[one][level or one.default_level] = name
-    return {one: levels for one, levels in asked.items() if levels}
-
-
-def severity_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
-    """One row per model, variation with levels, and level; the original is level 0, and `at` keeps the models
-    apart.
-
-    Empty if only a single level of PARC's corruptions was asked.
-    """
-    levels = asked_levels(evidence.variations(dataset))
-    if not any(len(names) > 1 or not one.family for one, names in levels.items()):
-        levels = {}
-    models, rows = chosen(evidence, dataset), []
-    for variation, names in levels.items():
-        for index, model in enumerate(models):
-            for level, name in sorted({0: ORIGINAL, **names}.items()):
-                number = evidence.number(dataset, model, "accuracy", variation=name)
-                if number is not None:
-                    at = level + 0.06 * (index - (len(models) - 1) / 2)
-                    row = {"model": model, "kind": variation.label, "level": level, "at": at}
-                    rows.append(row | {"value": number.value, "low": number.low, "high": number.high})
-    return pd.DataFrame(rows, columns=["model", "kind", "level", "at", "value", "low", "high"])
-
-
-def severity_chart(evidence: Evidence, dataset: str) -> Any:
-    """A panel per corruption, a line per model; None if there is none."""
-    data = severity_frame(evidence, dataset)
-    if data.empty:
-        return None
-    models = list(dict.fromkeys(data["model"]))
-    edges = data[["value", "low", "high"]].astype(float)
-    domain = [max(0.0, float(edges.min().min()) - 0.02), min(1.0, float(edges.max().max()) + 0.02)]
-    highest = max(one.levels for one in asked_levels(evidence.variations(dataset)))
-    x = {
-        "title": "Severity",
-        "scale": alt.Scale(domain=[-0.2, highest + 0.2], nice=False),
-        "axis": alt.Axis(values=list(range(highest + 1)), format="d", grid=False),
-    }
-    scale = alt.Scale(domain=domain, nice=False, zero=False)
-    y = {"title": "Accuracy", "scale": scale, "axis": alt.Axis(format=".0%")}
-    panels = [
-        alt.layer(*alt.model_lines(own, models, x, y, y, SEVERITY_TIPS)).properties(
-            width=250, height=170, title=kind
-        )
-        for kind, own in data.groupby("kind", sort=False)
-    ]
-    return alt.concat(*panels, columns=2, spacing=alt.SPACING)
-
-
-def severity_in_words(evidence: Evidence, dataset: str) -> str:
-    """The figure in words."""
-    data, parts = severity_frame(evidence, dataset), []
-    for (kind, model), own in data.groupby(["kind", "model"], sort=False):
-        first, last = own.iloc[0], own.iloc[-1]
-        shares = formatting.percent(first["value"], 0), formatting.percent(last["value"], 0)
-        parts.append(f"{kind}: {model} goes from {shares[0]} to {shares[1]} at level {last['level']}")
-    return f"Accuracy by severity on {dataset}: {'; '.join(parts)}."
-
-
-SEVERITY_FIGURE = DatasetFigure("severity", "Accuracy by severity", severity_chart, severity_in_words)
-
-
-SEVERITY_TEXT = Markup("""\
-Accuracy by severity, 1 to 5 as in ImageNet-C: the image is blurred, brightened, compressed or otherwise
-degraded; level 0 is the original. The numbers are in the table of all variations.""")
-
-
-def _severity_blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    return [] if severity_frame(evidence, dataset).empty else [Figures([f"severity-{dataset}"])]
-
-
-SEVERITY_SECTION = PageSection(
-    "severity",
-    "Severity",
-    by_dataset("How much accuracy does image corruption cost?", SEVERITY_TEXT, _severity_blocks, opened=1),
-    page="variations",
-    place=40,
 )

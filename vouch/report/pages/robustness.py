@@ -1,7 +1,7 @@
 """Stability, on the page Variations: coverage under prompt shift, repeated answers, option letters.
 
 Prompt shift: sets are calibrated on the original prompts and tested on the same questions in other
-variations.
+variations. The page's other sections are in variations.py, image_use.py and severity.py.
 """
 
 from collections.abc import Sequence

@@ -35,7 +35,7 @@ _WORDS = {
 MEASURES = tuple(Measured(metric, score, *_WORDS[metric]) for metric, score in headline_columns(1))
 
 
-BLIND = Column("Blind %", "accuracy of the best language model, which takes no images", True)
+BY_TEXT = Column("Blind %", "accuracy of the best language model, which takes no images", True)
 
 
 @dataclass(frozen=True)
@@ -217,13 +217,19 @@ def _follower(evidence: Evidence, dataset: str) -> str:
 
 
 def _grid(evidence: Evidence) -> Grid:
-    by_text = baselines(evidence)
-    columns = (
+    by_text = bool(baselines(evidence))
+    rows = [_row(evidence, dataset, by_text) for dataset in evidence.datasets]
+    return Grid("verdicts", "The verdict on each dataset", _columns(by_text), rows)
+
+
+def _columns(by_text: bool) -> tuple[Column, ...]:
+    """by_text: whether a dataset has a blind baseline."""
+    return (
         Column("Dataset"),
         Column("Best, with ties", "the most accurate model, and ties, of those that pass the image tests"),
         *(each.column for each in MEASURES[:1]),
         Column("Guess %", "accuracy of a guess among the options", True),
-        *([BLIND] if by_text else []),
+        *([BY_TEXT] if by_text else []),
         *(each.column for each in MEASURES[1:]),
         Column("Questions", f"with fewer than {MINIMUM} independent ones, no model is named", True),
         Column(
@@ -233,39 +239,32 @@ def _grid(evidence: Evidence) -> Grid:
             True,
         ),
     )
-    rows = []
-    for dataset in evidence.datasets:
-        first = leaders(evidence, dataset)[:1]
-        accuracy, *of_sets = (each.cell(evidence, dataset, *first) if first else MISSING for each in MEASURES)
-        chance = percent(evidence.chance(dataset) or None)
-        effect = (
-            MISSING
-            if evidence.is_small(dataset)
-            else percent(evidence.comparisons.minimum_detectable_effect(dataset))
-        )
-        baseline = by_text.get(dataset)
-        blind = (
-            Cell(
-                formatting.number(100 * baseline.accuracy["value"], 1),
-                baseline.model,
-                baseline.accuracy["value"],
-            )
-            if baseline
-            else MISSING
-        )
-        rows.append(
-            cells(
-                dataset,
-                _best(evidence, dataset),
-                accuracy,
-                chance,
-                *([blind] if by_text else []),
-                *of_sets,
-                evidence.questions(dataset),
-                effect,
-            )
-        )
-    return Grid("verdicts", "The verdict on each dataset", columns, rows)
+
+
+def _row(evidence: Evidence, dataset: str, by_text: bool) -> Sequence[Cell]:
+    """The cells of `_columns`."""
+    first = leaders(evidence, dataset)[:1]
+    accuracy, *of_sets = (each.cell(evidence, dataset, *first) if first else MISSING for each in MEASURES)
+    effect = evidence.comparisons.minimum_detectable_effect(dataset)
+    return cells(
+        dataset,
+        _best(evidence, dataset),
+        accuracy,
+        percent(evidence.chance(dataset) or None),
+        *([_of_text(evidence, dataset)] if by_text else []),
+        *of_sets,
+        evidence.questions(dataset),
+        MISSING if evidence.is_small(dataset) else percent(effect),
+    )
+
+
+def _of_text(evidence: Evidence, dataset: str) -> Cell:
+    """The accuracy of the best language model."""
+    baseline = baselines(evidence).get(dataset)
+    if baseline is None:
+        return MISSING
+    accuracy = baseline.accuracy["value"]
+    return Cell(formatting.number(100 * accuracy, 1), baseline.model, accuracy)
 
 
 def _best(evidence: Evidence, dataset: str) -> Cell:
