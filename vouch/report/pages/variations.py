@@ -251,7 +251,7 @@ def _control(evidence: Evidence, dataset: str, found: Costs, model: str) -> str:
     cost = found.get((model, CONTROL, *ACCURACY))
     if cost is None:
         return ""
-    guess = evidence.chance(dataset)
+    guess = evidence.chance_with_image(dataset)
     chance = f" (chance {formatting.percent(guess, 0)})" if guess else ""
     return f"Without images, {model} is {formatting.percent(cost.value)} correct{chance}."
 
