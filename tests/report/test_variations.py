@@ -303,6 +303,26 @@ def test_small_data_claim_nothing(make: Make) -> None:
     assert card(small) is None
 
 
+def test_if_some_questions_have_no_image_accuracies_with_and_without_are_of_the_same(make: Make) -> None:
+    evidence = seeing(make(MADE), 0.375, 0.375)
+    images = [of if place % 2 else [] for place, of in enumerate(evidence.items["images"])]
+    mixed = replace(evidence, items=evidence.items.assign(images=images))
+    assert part_of(LOOKS_SECTION, mixed).cells()["Accuracy with %"].text == "37.5"
+    seen = seeing(mixed, 0.8, 0.3)
+    assert f"on the {ITEM_COUNT} questions with an image of shapes" in card(seen).why
+    assert "questions with an image" not in card(seeing(evidence, 0.8, 0.3)).why
+
+
+def test_without_the_image_guessing_is_that_of_the_questions_with_one(make: Make) -> None:
+    evidence = make(MADE)
+    answers = [[0] if place % 2 else [0, 1, 2] for place in range(len(evidence.items))]
+    images = [["d"] if place % 2 else [] for place in range(len(evidence.items))]
+    evidence = replace(evidence, items=evidence.items.assign(answers=answers, images=images))
+    claims = image_claims(seeing(evidence, 0.8, 0.6))
+    assert claims["shapes", "alpha", "blind"].null == evidence.chance_with_image("shapes")
+    assert evidence.chance_with_image("shapes") < evidence.chance("shapes")
+
+
 def test_the_table_has_both_accuracies_and_what_correcting_changes(make: Make) -> None:
     cells = part_of(LOOKS_SECTION, seeing(make(MADE))).cells()
     labels = ("Image", "Model", "Accuracy with %", "Accuracy without %", "Image gain", "ECE, change")
