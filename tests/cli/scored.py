@@ -69,7 +69,10 @@ def build(
     Image.new("RGB", (8, 6), "red").save(picture)
     held = {"digest": DIGEST, "bytes": picture.read_bytes(), "format": "PNG", "mode": "RGB"}
     for dataset in ("left", "right"):
-        ITEMS.write(items_path(dataset), [_item(dataset, place, images and place >= text_only) for place in range(COUNT)])
+        ITEMS.write(
+            items_path(dataset),
+            [_item(dataset, place, images and place >= text_only) for place in range(COUNT)],
+        )
         PROMPTS.write(prompts_path(dataset), list(_prompts(dataset, text_only)))
         PUBLISHED.write(published_path(dataset), [])
         for kind in EMBEDDED:

@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from tests.cli.conftest import Vouch, lay_out
@@ -126,7 +128,9 @@ def test_if_some_questions_have_no_image_only_the_others_count(
 ) -> None:
     evidence = read(project({"tiny_b"}, text_only=24), monkeypatch)
     own = {
-        model: [row["clean_correct"] for place, name in enumerate(names()) if place >= 24 for row in [of[name]]]
+        model: [
+            row["clean_correct"] for place, name in enumerate(names()) if place >= 24 for row in [of[name]]
+        ]
         for model in ("tiny_a", "tiny_b")
         for of in [outcomes(model, "left")]
     }
@@ -153,9 +157,19 @@ def test_only_language_models(project: Project, monkeypatch: pytest.MonkeyPatch,
     assert [row[1].text for row in view.grid.rows] == ["only language models were asked"] * 2
     text = " ".join(parts(BLIND_SECTION.build(evidence))[0].sentences)
     assert mentions(
-        text, "tiny_a, the most accurate of 2 language models", "all 2 language models answer", "2 guessers"
+        text, "tiny_a, the most accurate of 2 language models", "both language models answer", "2 guessers"
     )
     assert "tiny_a (blind)" in vouch("show")
+    alike = sum(
+        outcomes("tiny_a", "left")[name]["chosen"] == of["chosen"]
+        for name, of in outcomes("tiny_b", "left").items()
+    )
+    assert mentions(text, f"they choose the same option for {alike} of the 64")
+    frame = evidence.outcomes
+    same = frame[frame["model"] == "tiny_a"].assign(model="tiny_b")
+    twice = replace(evidence, outcomes=pd.concat([frame[frame["model"] != "tiny_b"], same]))
+    text = " ".join(parts(BLIND_SECTION.build(twice))[0].sentences)
+    assert mentions(text, "same option for 64 of the 64. Models so alike") and "guessers" not in text
 
 
 @pytest.mark.parametrize(("blind", "images"), [((), True), (("tiny_b",), False)])

@@ -99,6 +99,28 @@ def test_the_best_baseline_is_the_best_on_questions_with_an_image() -> None:
     assert baselines(rows, [], {"d": 30}, {"d": "letters"})["d"].model == "two"
 
 
+@pytest.mark.parametrize(
+    ("others", "words"),
+    [
+        ({}, "lm, a language model, answers"),
+        ({"lm2": 8}, "lm, a language model as accurate as lm2, answers"),
+        ({"lm2": 7}, "lm, the most accurate of 2 language models, answers"),
+        ({"lm2": 8, "lm3": 7}, "lm, the most accurate of 3 language models and as accurate as lm2, answers"),
+    ],
+)
+def test_no_baseline_is_more_accurate_than_another_that_is_as_accurate(
+    others: Mapping[str, int], words: str
+) -> None:
+    place = {"dataset": "d", "variation": "original", "output": "letters", "protocol": "clean"}
+    place |= {"category": "all", "low": None, "high": None, "items": 30}
+    rows = [
+        place | {"model": model, "metric": metric, "value": value}
+        for model, correct in {"lm": 8, **others}.items()
+        for metric, value in (("accuracy", correct / 10), ("blind_rate", 1.0), (BLIND_GAIN, 0.1))
+    ]
+    assert answered("d", baselines(rows, [], {"d": 30}, {"d": "letters"})["d"]).startswith(words)
+
+
 def test_if_all_questions_have_an_image_there_is_no_second_accuracy() -> None:
     given = graded(answers(lm=[1.0, 0.0], vlm=[1.0, 1.0]))
     assert with_image_metrics(given, items([1, 1])).num_rows == 0

@@ -86,7 +86,10 @@ def false_sentences(world: World, evidence: Evidence) -> list[str]:
 
 def _wrong_above(world: World, model: str, dataset: str, threshold: float) -> float:
     """The share of wrong answers among those of a confidence of the threshold or more."""
-    halves = world.pictured(model, dataset), world.unpictured.get((model, dataset), world.accuracy[model, dataset])
+    halves = (
+        world.pictured(model, dataset),
+        world.unpictured.get((model, dataset), world.accuracy[model, dataset]),
+    )
     means = [(min(accuracy, 0.97) - CHANCE) / (1 - CHANCE) for accuracy in halves]
     if min(means) <= 0:
         return 1 - CHANCE

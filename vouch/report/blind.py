@@ -30,7 +30,7 @@ class Baseline:
 
     All of it is about the questions with an image. accuracy, gain: rows of the leaderboard; the gain is the
     accuracy beyond a guess. with_image: the share of these questions. models: how many language models there
-    are. beyond_guess: whether the gain is shown. pairs: by model that sees, its accuracy minus the
+    are. tied: the others that are as accurate. beyond_guess: whether the gain is shown. pairs: by model that sees, its accuracy minus the
     baseline's. beaten_by: the models whose difference is shown. groups: of the questions with an image.
     """
 
@@ -39,6 +39,7 @@ class Baseline:
     gain: Row
     with_image: float
     models: int
+    tied: tuple[str, ...]
     beyond_guess: bool
     pairs: Mapping[str, Row]
     beaten_by: tuple[str, ...]
@@ -87,6 +88,13 @@ def baselines(
             of[BLIND_GAIN],
             float(of[BLIND_RATE]["value"]),
             sum(where == dataset for _, where in measured),
+            tuple(
+                sorted(
+                    other
+                    for (other, where), its in measured.items()
+                    if where == dataset and other != model and its[ACCURACY]["value"] == of[ACCURACY]["value"]
+                )
+            ),
             (dataset, model) in shown,
             own := {first: row for (where, first), row in pairs.items() if where == dataset},
             tuple(first for first in own if (dataset, first) in shown),
@@ -173,8 +181,7 @@ def answered(dataset: str, baseline: Baseline) -> str:
     """How many of the questions the text alone answers, and how many of these beyond a guess."""
     share = formatting.percent(baseline.accuracy["value"])
     share += formatting.bracketed(*interval_of(baseline.accuracy), 1, 100)
-    which = "a" if baseline.models == 1 else f"the most accurate of {formatting.count(baseline.models)}"
-    who = f"{baseline.model}, {which} language model{'' if baseline.models == 1 else 's'},"
+    who = f"{baseline.model}, {_which(baseline)},"
     text = f"{who} answers {share} of the {baseline.questions} on {dataset} correctly with the text alone"
     if not baseline.chance:
         return f"{text}."
@@ -185,6 +192,14 @@ def answered(dataset: str, baseline: Baseline) -> str:
     if not baseline.beyond_guess:
         return f"{text}. It is not shown to beat guessing."
     return f"{text}. That is {gain} beyond a guess."
+
+
+def _which(baseline: Baseline) -> str:
+    tied = f"as accurate as {formatting.listed(baseline.tied)}"
+    if len(baseline.tied) + 1 == baseline.models:
+        return f"a language model {tied}" if baseline.tied else "a language model"
+    best = f"the most accurate of {formatting.count(baseline.models)} language models"
+    return f"{best} and {tied}" if baseline.tied else best
 
 
 def beaten(baseline: Baseline, models: Iterable[str]) -> Iterator[str]:

@@ -82,15 +82,34 @@ def _solved(evidence: Evidence, dataset: str) -> str:
         rows["models"][0].as_py(),
         pc.sum(rows["chance"]).as_py(),
     )
-    which = "the language model answers" if models == 1 else f"all {models} language models answer"
-    expected = f"{'a guesser' if models == 1 else f'{models} guessers'} would solve {round(guessed):,}"
+    every = "both" if models == 2 else f"all {models}"
+    which = "the language model answers" if models == 1 else f"{every} language models answer"
     text = (
         f"{formatting.count(count)} of {formatting.plural(len(rows), 'question')} with an image "
-        f"{'is' if count == 1 else 'are'} solved blind: {which} them correctly; {expected}."
+        f"{'is' if count == 1 else 'are'} solved blind: {which} them correctly"
     )
+    alike = _alike(evidence, dataset, rows["item"].to_pylist()) if models > 1 else 0
+    if alike:
+        text += f"; they choose the same option for {formatting.count(alike)} of the {len(rows):,}"
+    if alike >= NEARLY * len(rows):
+        return f"{text}. Models so alike say little more than one of them."
+    text += f"; {'a guesser' if models == 1 else f'{models} guessers'} would solve {round(guessed):,}."
     if models == 1 and guessed:
         text += " With one language model that says little of a single question; several say more."
     return text
+
+
+NEARLY = 0.9
+"""Language models that answer this share of the questions alike are no independent guessers."""
+
+
+def _alike(evidence: Evidence, dataset: str, items: Sequence[str]) -> int:
+    """Of how many of these questions all language models choose the same option in every prompt."""
+    frame = evidence.plain_outcomes(dataset)
+    own = frame[frame["model"].isin(evidence.blind(dataset)) & frame["item"].isin(list(items))]
+    chosen = own.groupby("item")["chosen"]
+    known = chosen.count() == chosen.size()
+    return int((known & (chosen.nunique() == 1)).sum())
 
 
 BLIND_SECTION = PageSection(

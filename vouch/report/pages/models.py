@@ -292,11 +292,12 @@ COVERAGE_FIGURE = DatasetFigure(
 RESULTS_HEADING = "Results"
 RESULTS_TEXT = Markup("""\
 Clean protocol: copies of a question stay on one side of every split, and numbers have intervals. A rank of
-<em>1–3</em> means that the intervals allow any of the three. Paired comparisons on the same questions (page
-<em>Ranking</em>) separate more models. Models in bold beat guessing and are not significantly worse than the
+<em>1–3</em> means that the intervals allow any of the three.{paired} Models in bold beat guessing and are not significantly worse than the
 best. Click a heading to sort. All numbers of whole datasets are in
 <a href="../tables/metrics.csv">tables/metrics.csv</a>; numbers by category or with separate thresholds are in
 <code>data/compare/leaderboard.parquet</code>.""")
+PAIRED_TEXT = Markup("""\
+ Paired comparisons on the same questions (page <em>Ranking</em>) separate more models.""")
 RESULTS_TABLE = TableSpec(
     "headline",
     f"clean protocol, 95{formatting.NARROW}% intervals in small print",
@@ -428,7 +429,11 @@ _results_parts = by_dataset(RESULTS_HEADING, RESULTS_TEXT, _results_blocks, open
 def build_results(evidence: Evidence) -> Section | None:
     """All results of the clean protocol: an overview if there are several datasets, then one by one."""
     section = _results_parts(evidence)
-    if section is None or len(evidence.datasets) < 2:
+    if section is None:
+        return None
+    paired = Markup("") if evidence.comparisons.frame.empty else PAIRED_TEXT
+    section = replace(section, text=RESULTS_TEXT.replace("{paired}", paired))
+    if len(evidence.datasets) < 2:
         return section
     return replace(section, parts=[Part("", [_overview(evidence)]), *section.parts])
 
