@@ -1,9 +1,9 @@
 """What the blind baseline of a dataset says: how much the text alone answers, and which models beat it.
 
 A blind baseline is a language model on a dataset with images (vouch/metrics/blind.py). Of several the most
-accurate counts. If some questions have no image, only those with one count. The claims made here are one kind (gates.py): that a language model beats guessing, and that
-a model that sees beats the baseline. The report and `vouch show` make the same ones, from rows of the
-leaderboard and of the paired differences.
+accurate counts. If some questions have no image, only those with one count. The claims made here are one kind
+(gates.py): that a language model beats guessing, and that a model that sees beats the baseline. The report
+and `vouch show` make the same ones, from rows of the leaderboard and of the paired differences.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -30,8 +30,9 @@ class Baseline:
 
     All of it is about the questions with an image. accuracy, gain: rows of the leaderboard; the gain is the
     accuracy beyond a guess. with_image: the share of these questions. models: how many language models there
-    are. tied: the others that are as accurate. beyond_guess: whether the gain is shown. pairs: by model that sees, its accuracy minus the
-    baseline's. beaten_by: the models whose difference is shown. groups: of the questions with an image.
+    are. tied: the others that are as accurate. beyond_guess: whether the gain is shown. pairs: by model that
+    sees, its accuracy minus the baseline's. beaten_by: the models whose difference is shown. groups: of the
+    questions with an image.
     """
 
     model: str
@@ -68,8 +69,8 @@ def baselines(
     """By dataset, the best baseline; nothing for a dataset without a language model.
 
     leaderboard, differences: rows of LEADERBOARD and DIFFERENCES. groups, outputs: by dataset, the number of
-    groups of questions with an image, and the request type that counts. away: models that would not really give the scored
-    answers (vouch/metrics/unranked.py).
+    groups of questions with an image, and the request type that counts. away: models that would not really
+    give the scored answers (vouch/metrics/unranked.py).
     """
     measured = _measured(leaderboard, outputs, away)
     best: dict[str, str] = {}

@@ -38,7 +38,8 @@ BLIND_TEXT = Markup("""\
 A language model answers the same questions without their images. What it answers beyond a guess needs no
 image, so accuracy on these questions says little about seeing. The difference is paired: both models answer
 the same questions. Only questions with an image count here. A model that is not shown to beat the blind
-baseline is not named best. A question is <em>solved blind</em> if every language model answers it correctly.""")
+baseline is not named best. A question is <em>solved blind</em> if every language model answers it
+correctly.""")
 BLIND_COLUMNS = (
     Column("Model"),
     Column("Accuracy %", "of the questions with an image", True),

@@ -25,6 +25,7 @@ from vouch.report.costs import (
     changes,
     costs,
     heat_map,
+    is_original_to,
     meaning,
     named,
     real_changes,
@@ -197,6 +198,8 @@ def _variations_heat(evidence: Evidence, dataset: str) -> Grid | None:
         cost = found.get((model, variation, *ACCURACY))
         if cost is None:
             return None
+        if is_original_to(evidence, dataset, model, variation):
+            return MISSING, cost.items
         change, shown = cost.net.difference, (dataset, model, variation) in effects(evidence)
         return shaded(formatting.number(100 * change, 1), change, change, shown), cost.items
 
