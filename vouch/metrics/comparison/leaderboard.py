@@ -198,7 +198,8 @@ def differences(
     pictured: by dataset, the items with an image: only these count in pairs with a baseline. By default all.
     """
     keep = pc.and_(pc.equal(outcomes["variation"], ORIGINAL), pc.is_valid(outcomes["clean_correct"]))
-    columns = ["dataset", "output", "model", "prompt", "item", "group", "clean_correct"]
+    columns = ["dataset", "output", "model", "prompt", "group", "clean_correct"]
+    columns += [] if pictured is None else ["item"]
     frame = outcomes.filter(keep).select(columns).to_pandas()
     rows: list[dict[str, Any]] = []
     indices = frame.groupby(["dataset", "output"]).indices
