@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from vouch.metrics.blind import blind_in
+from vouch.metrics.blind import blind_in, with_image
 from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.datasets import Cloud, cloud, distances, item_vectors, transfers, trends
 from vouch.metrics.comparison.leaderboard import differences, dimensions, leaderboard, reproduced, variations
@@ -90,7 +90,8 @@ def _compare_models(
     categories = {name: table["category"].unique().to_pylist() for name, table in items.items()}
     DIMENSIONS.write(DIMENSIONS_PATH, dimensions(_comparable(metrics, apart), categories))
     LEADERBOARD.write(LEADERBOARD_PATH, leaderboard(metrics, apart))
-    tested = differences(_comparable(outcomes, away), config.seed, config.resamples, blind)
+    pictured = {name: with_image(table) for name, table in items.items()}
+    tested = differences(_comparable(outcomes, away), config.seed, config.resamples, blind, pictured)
     DIFFERENCES.write(DIFFERENCES_PATH, tested)
     VARIATIONS.write(VARIATIONS_PATH, variations(outcomes, config.seed, config.resamples))
 

@@ -13,7 +13,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.blind import blind_metrics, graded, solved_questions, unsolved_metrics
+from vouch.metrics.blind import (
+    blind_metrics,
+    graded,
+    solved_questions,
+    unsolved_metrics,
+    with_image_metrics,
+)
 from vouch.metrics.compared import Compared
 from vouch.metrics.config import ScoreConfig
 from vouch.metrics.join import join, likelihood_blocks
@@ -182,6 +188,7 @@ class DatasetScoring:
             every = pa.concat_tables(answers)
             self.solved = list(solved_questions(every, self._items, blind))
             writers[0].table(unsolved_metrics(every, self.solved, blind))
+            writers[0].table(with_image_metrics(every, self._items))
 
     def _of(self, model: str) -> Generator[None, None, Tables]:
         """The remembered tables of a model, or newly computed ones."""

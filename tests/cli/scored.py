@@ -57,18 +57,23 @@ def build(
     unread: Mapping[str, int] | None = None,
     blind: Collection[str] = (),
     images: bool = True,
+    text_only: int = 0,
 ) -> None:
     """Writes tables and runs the stages; the present folder is the project.
 
     mass: of a model the letter masses of its answers, in turn. unread: of how many items its texts say nothing.
     blind: models that take no images. images: whether the items have some.
+    text_only: how many items, the first ones, have none.
     """
     picture = folder / "p.png"
     Image.new("RGB", (8, 6), "red").save(picture)
     held = {"digest": DIGEST, "bytes": picture.read_bytes(), "format": "PNG", "mode": "RGB"}
     for dataset in ("left", "right"):
-        ITEMS.write(items_path(dataset), [_item(dataset, place, images) for place in range(COUNT)])
-        PROMPTS.write(prompts_path(dataset), list(_prompts(dataset)))
+        ITEMS.write(
+            items_path(dataset),
+            [_item(dataset, place, images and place >= text_only) for place in range(COUNT)],
+        )
+        PROMPTS.write(prompts_path(dataset), list(_prompts(dataset, text_only)))
         PUBLISHED.write(published_path(dataset), [])
         for kind in EMBEDDED:
             EMBEDDINGS.write(embeddings_path(dataset, kind), [])
@@ -109,7 +114,7 @@ def _item(dataset: str, place: int, images: bool) -> dict[str, Any]:
     }
 
 
-def _prompts(dataset: str) -> Iterator[dict[str, Any]]:
+def _prompts(dataset: str, text_only: int) -> Iterator[dict[str, Any]]:
     for place, name in enumerate(names()):
         for variation, effect in VARIATIONS:
             right = place % 3
@@ -127,7 +132,7 @@ def _prompts(dataset: str) -> Iterator[dict[str, Any]]:
                 "order": [0, 1, 2],
                 "labels": LABELS,
                 "answers": [k for k in range(3) if (k == right) != (effect == COMPLEMENT)],
-                "images": [{"images": [DIGEST], "steps": []}],
+                "images": [{"images": [DIGEST] if place >= text_only else [], "steps": []}],
                 "outputs": ["letters"] if dataset == "left" else ["text"],
             }
 

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from tests.cli.conftest import Vouch, lay_out
-from tests.cli.scored import COUNT, build
+from tests.cli.scored import COUNT, build, names, outcomes
 from tests.report.project import SCORING, mentions, parts
 from vouch.report.blind import NOTE
 from vouch.report.claims import baselines, leaders, preferred
@@ -26,16 +28,16 @@ Project = Callable[..., Path]
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A scored project in which some models take no images; each is made once."""
-    known: dict[tuple[frozenset[str], bool], Path] = {}
+    known: dict[tuple[frozenset[str], bool, int], Path] = {}
 
-    def made(blind: Collection[str] = (), images: bool = True) -> Path:
-        key = frozenset(blind), images
+    def made(blind: Collection[str] = (), images: bool = True, text_only: int = 0) -> Path:
+        key = frozenset(blind), images, text_only
         if key not in known:
             known[key] = tmp_path_factory.mktemp("blind")
             lay_out(known[key])
             with pytest.MonkeyPatch.context() as patch:
                 patch.chdir(known[key])
-                build(known[key], blind=blind, images=images)
+                build(known[key], blind=blind, images=images, text_only=text_only)
         return known[key]
 
     return made
@@ -60,6 +62,7 @@ def test_a_model_that_beats_the_baseline_is_best_of_those_that_see(
     view = VERDICT_SECTION.build(evidence)
     assert "tiny_b" not in view.headline and evidence.comparisons.frame.empty
     (card,) = [card for card in view.cards if card.question == "Does it use the image?"]
+    assert card.answer.startswith("Beats the language model: ")  # it may know more, and not look
     assert mentions(
         card.why, "tiny_b, a language model, answers", "guessing gives 33.3", "tiny_a beats it by"
     )
@@ -122,6 +125,33 @@ def test_pages_mark_the_baseline_and_what_it_solves(
     assert "blind_gain" not in numbers["tiny_a"] and "accuracy_unsolved_blind" not in numbers["tiny_b"]
 
 
+def test_if_some_questions_have_no_image_only_the_others_count(
+    project: Project, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
+) -> None:
+    evidence = read(project({"tiny_b"}, text_only=24), monkeypatch)
+    own = {
+        model: [
+            row["clean_correct"] for place, name in enumerate(names()) if place >= 24 for row in [of[name]]
+        ]
+        for model in ("tiny_a", "tiny_b")
+        for of in [outcomes(model, "left")]
+    }
+    accuracy = {model: sum(grades) / 40 for model, grades in own.items()}
+    baseline = baselines(evidence)["left"]
+    assert baseline.accuracy["value"] == pytest.approx(accuracy["tiny_b"]) and baseline.groups == 20
+    assert baseline.pairs["tiny_a"]["difference"] == pytest.approx(accuracy["tiny_a"] - accuracy["tiny_b"])
+    assert evidence.candidates("left") == ("tiny_a",) and evidence.questions("left") == 64
+    part = parts(BLIND_SECTION.build(evidence))[0]
+    assert mentions(" ".join(part.sentences), "of the 40 questions with an image on left")
+    shown = [part.cells(row)["Accuracy %"].key for row in range(2)]
+    assert shown == pytest.approx([accuracy["tiny_a"], accuracy["tiny_b"]])
+    assert "of the 40 questions with an image on left" in vouch("show")
+    assert "count the 40 questions with an image only" in vouch("compare", "tiny_a", "tiny_b")
+    (left, _) = json.loads(vouch("compare", "tiny_a", "tiny_b", "--json"))["pairs"]
+    assert left["items"] == 64 and left["accuracy"]["with_image"] == 40
+    assert "accuracy_with_image" in metrics_json(evidence)["left"]["tiny_a"]
+
+
 def test_only_language_models(project: Project, monkeypatch: pytest.MonkeyPatch, vouch: Vouch) -> None:
     evidence = read(project({"tiny_a", "tiny_b"}), monkeypatch)
     view = VERDICT_SECTION.build(evidence)
@@ -129,9 +159,19 @@ def test_only_language_models(project: Project, monkeypatch: pytest.MonkeyPatch,
     assert [row[1].text for row in view.grid.rows] == ["only language models were asked"] * 2
     text = " ".join(parts(BLIND_SECTION.build(evidence))[0].sentences)
     assert mentions(
-        text, "tiny_a, the most accurate of 2 language models", "all 2 language models answer", "2 guessers"
+        text, "tiny_a, the most accurate of 2 language models", "both language models answer", "2 guessers"
     )
     assert "tiny_a (blind)" in vouch("show")
+    alike = sum(
+        outcomes("tiny_a", "left")[name]["chosen"] == of["chosen"]
+        for name, of in outcomes("tiny_b", "left").items()
+    )
+    assert mentions(text, f"they choose the same option for {alike} of the 64")
+    frame = evidence.outcomes
+    same = frame[frame["model"] == "tiny_a"].assign(model="tiny_b")
+    twice = replace(evidence, outcomes=pd.concat([frame[frame["model"] != "tiny_b"], same]))
+    text = " ".join(parts(BLIND_SECTION.build(twice))[0].sentences)
+    assert mentions(text, "same option for 64 of the 64. Models so alike") and "guessers" not in text
 
 
 @pytest.mark.parametrize(("blind", "images"), [((), True), (("tiny_b",), False)])

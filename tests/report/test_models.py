@@ -10,7 +10,18 @@ import pandas as pd
 import pytest
 
 from tests.report.html_page import Page
-from tests.report.project import SCORING, Made, Make, mentions, part_of, parts, texts, with_rows, write_tables
+from tests.report.project import (
+    SCORING,
+    Made,
+    Make,
+    mentions,
+    part_of,
+    parts,
+    texts,
+    with_metric,
+    with_rows,
+    write_tables,
+)
 from tests.report.test_worlds import false_sentences
 from tests.report.worlds import MODELS, World, evidence
 from vouch.prompts.rewrites.engines import rules
@@ -30,7 +41,12 @@ from vouch.report.pages.calibration import (
 from vouch.report.pages.datasets import REWRITES_SECTION
 from vouch.report.pages.image_use import LOOKS_SECTION, TYPOGRAPHIC_SECTION
 from vouch.report.pages.models import RESULTS_SECTION
-from vouch.report.pages.models_detail import GENERATED_SECTION, OUTPUTS_SECTION, SCORES_SECTION
+from vouch.report.pages.models_detail import (
+    CATEGORIES_SECTION,
+    GENERATED_SECTION,
+    OUTPUTS_SECTION,
+    SCORES_SECTION,
+)
 from vouch.report.pages.provenance import PROVENANCE_SECTION
 from vouch.report.pages.ranking import RANKING_SECTION
 from vouch.report.pages.robustness import (
@@ -260,6 +276,25 @@ def test_many_models_can_be_told_from_chance(make: Make) -> None:
         "Samples, agreement at 0.7",
     ]
     assert [cells[1].tone for cells in part.rows] == ["strong", "", "quiet"]
+
+
+def test_where_no_model_beats_guessing_none_has_a_rank_nor_is_ranking_pointed_to_without_pairs(
+    make: Make,
+) -> None:
+    guessing = make(Made(accuracy={"alpha": 0.27, "beta": 0.26}))
+    assert [row[1].text for row in part_of(RESULTS_SECTION, guessing).rows] == ["–", "–"]
+    alone = RESULTS_SECTION.build(make(Made(accuracy={"alpha": 0.8})))
+    several = RESULTS_SECTION.build(make(Made()))
+    assert alone is not None and several is not None
+    assert "Ranking" not in alone.text and "(page <em>Ranking</em>)" in several.text
+
+
+def test_language_models_are_no_part_of_the_mean_of_a_category(make: Make) -> None:
+    evidence = make(Made(categories=("red", "blue")))
+    blind = with_metric(evidence, "blind_rate", "model == 'gamma' and category == 'all'", value=1.0)
+    label = "Accuracy %, all models"
+    every, seeing = (part_of(CATEGORIES_SECTION, each).cells()[label].key for each in (evidence, blind))
+    assert every is not None and seeing is not None and seeing > every
 
 
 def test_two_models_are_not_ranked_without_labels(make: Make) -> None:

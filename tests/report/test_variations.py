@@ -29,7 +29,7 @@ from vouch.report.evidence import Evidence
 from vouch.report.page import Beside
 from vouch.report.pages.calibration import UNCERTAINTY_SECTION
 from vouch.report.pages.image_use import LOOKS_SECTION, TYPOGRAPHIC_SECTION
-from vouch.report.pages.robustness import INSTABILITY_SECTION, ROBUSTNESS_SECTION
+from vouch.report.pages.robustness import INSTABILITY_SECTION, ROBUSTNESS_SECTION, SHIFT_SECTION
 from vouch.report.pages.severity import SEVERITY_FIGURE, SEVERITY_SECTION, severity_frame
 from vouch.report.pages.variations import VARIATIONS_FIGURE, VARIATIONS_SECTION, variations_frame
 from vouch.report.pages.verdict import VERDICT_SECTION
@@ -301,6 +301,40 @@ def test_small_data_claim_nothing(make: Make) -> None:
     small = replace(evidence, items=items)
     assert image_claims(evidence) and not image_claims(small)
     assert card(small) is None
+
+
+def test_if_some_questions_have_no_image_accuracies_with_and_without_are_of_the_same(make: Make) -> None:
+    evidence = seeing(make(MADE), 0.375, 0.375)
+    images = [of if place % 2 else [] for place, of in enumerate(evidence.items["images"])]
+    mixed = replace(evidence, items=evidence.items.assign(images=images))
+    assert part_of(LOOKS_SECTION, mixed).cells()["Accuracy with %"].text == "37.5"
+    seen = seeing(mixed, 0.8, 0.3)
+    assert f"on the {ITEM_COUNT} questions with an image of shapes" in card(seen).why
+    assert "questions with an image" not in card(seeing(evidence, 0.8, 0.3)).why
+
+
+def test_without_the_image_guessing_is_that_of_the_questions_with_one(make: Make) -> None:
+    evidence = make(MADE)
+    answers = [[0] if place % 2 else [0, 1, 2] for place in range(len(evidence.items))]
+    images = [["d"] if place % 2 else [] for place in range(len(evidence.items))]
+    evidence = replace(evidence, items=evidence.items.assign(answers=answers, images=images))
+    claims = image_claims(seeing(evidence, 0.8, 0.6))
+    assert claims["shapes", "alpha", "blind"].null == evidence.chance_with_image("shapes")
+    assert evidence.chance_with_image("shapes") < evidence.chance("shapes")
+
+
+def test_what_is_the_original_prompt_to_a_language_model_has_a_dash(make: Make) -> None:
+    names = ("original", "ls_n", "vr_b", "vr_b+ls_n")
+    evidence = with_metric(make(Made(variations=names)), "blind_rate", "model == 'gamma'", value=1.0)
+    grids = [
+        build(evidence).parts[0].blocks[0].blocks[0]
+        for build in (VARIATIONS_SECTION.build, SHIFT_SECTION.build)
+    ]
+    for grid in grids:
+        column = [each.label for each in grid.columns].index("gamma")
+        shown = {row[0].note: (row[column].text == "–", row[column - 1].text == "–") for row in grid.rows}
+        assert shown["vr_b"] == (True, False), grid.name
+        assert shown["ls_n"] == shown["vr_b+ls_n"] == (False, False), grid.name
 
 
 def test_the_table_has_both_accuracies_and_what_correcting_changes(make: Make) -> None:

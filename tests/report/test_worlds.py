@@ -2,7 +2,7 @@
 
 Of random worlds whose truth is known the front page says what is so: no more, and what is large.
 
-60 worlds, and 15 with models that do not look; WORLDS=204 in the environment, as `make worlds` sets it, makes
+60 worlds, 15 with models that do not look, and 10 in which only some questions have an image; WORLDS=204 in the environment, as `make worlds` sets it, makes
 more of each kind.
 """
 
@@ -22,10 +22,12 @@ from tests.report.worlds import (
     KINDS,
     LANGUAGE_MODEL,
     LOOKING,
+    MIXED,
     MODELS,
     World,
     evidence,
     looking_world,
+    mixed_world,
     world,
 )
 from vouch.metrics.conformal.selective import TOLERATED
@@ -55,11 +57,11 @@ PATTERNS = {
     "alone": r"\d+\s% of the questions \((\w+)\)",
     "handed over": r"Questions with a confidence below ([\d.]+)\s% go to a person",
     "unseeing": rf"[Nn]o model is shown to use the image on {NAMES}",
-    "doubts": r"(?:On \w+, )?\w+ is not shown to (?:beat dog, a language model|lose accuracy without the image) \(.*",
+    "doubts": r"(?:On \w+, )?\w+ is not shown to (?:beat dog, a language model(?:, on the .*)?|lose accuracy without the image) \(.*",
     "looks": r"Yes: \d+\s% correct with it, \d+\s% without|Without the image it loses .* of accuracy on (\w+); .*",
     "misleads": r"It misleads: .*|Without the image it gains .*",
-    "beside": r"Yes: \d+\s% correct, a language model \d+\s%",
-    "text": r"dog, a language model, answers .* of the questions on (\w+) correctly with the text alone; guessing .*",
+    "beside": r"Beats the language model: \d+\s% correct, the other \d+\s%",
+    "text": r"dog, a language model, answers .* of the (?:\d+ )?questions (?:with an image )?on (\w+) correctly with the text alone; guessing .*",
     "beyond": r"That is .* beyond a guess|It is shown to beat guessing with the text alone",
     "beats": r"(\w+) beats it by .*",
     "silent": r"A model is recommended only if .*|Not shown|It is not shown to beat guessing|"
@@ -84,22 +86,29 @@ def false_sentences(world: World, evidence: Evidence) -> list[str]:
 
 def _wrong_above(world: World, model: str, dataset: str, threshold: float) -> float:
     """The share of wrong answers among those of a confidence of the threshold or more."""
-    mean = (min(world.accuracy[model, dataset], 0.97) - CHANCE) / (1 - CHANCE)
-    if mean <= 0:
+    halves = (
+        world.pictured(model, dataset),
+        world.unpictured.get((model, dataset), world.accuracy[model, dataset]),
+    )
+    means = [(min(accuracy, 0.97) - CHANCE) / (1 - CHANCE) for accuracy in halves]
+    if min(means) <= 0:
         return 1 - CHANCE
-    correct = CHANCE + (1 - CHANCE) * beta.ppf((np.arange(100_000) + 0.5) / 100_000, 2 * mean, 2 * (1 - mean))
+    at = (np.arange(100_000) + 0.5) / 100_000
+    correct = np.concatenate(
+        [CHANCE + (1 - CHANCE) * beta.ppf(at, 2 * mean, 2 * (1 - mean)) for mean in means]
+    )
     stated = 1 - BOAST * (1 - correct) if (model, dataset) in world.boasts else correct
     return float((1 - correct[stated >= threshold]).mean())
 
 
 def _wrong_row(world: World, row: Sequence[Cell]) -> bool:
-    """Whether a row names a guesser as a leader, or lacks the model that is truly the best."""
+    """Whether a row names a guesser as a leader, or lacks the model that is truly the best of those that see."""
     models = (*MODELS, LANGUAGE_MODEL) if world.language_model else MODELS
     of = {model: world.accuracy[model, row[0].text] for model in models}
     named = [model for model in models if re.search(rf"\b{model}\b", row[1].text)]
     if {*named} & {*world.unseeing, LANGUAGE_MODEL}:
         return True
-    best = max(of.values())
+    best = max(of[model] for model in MODELS)
     return bool(named) and (
         any(of[model] <= CHANCE for model in named)
         or (not row[1].note and best > max(of[model] for model in named))
@@ -131,7 +140,7 @@ def _false_in(world: World, model: str, text: str) -> Iterator[str]:
         elif kind == "misleads":
             wrong = True
         elif kind == "beats":
-            wrong = truth[match[1], where] <= truth[LANGUAGE_MODEL, where]
+            wrong = world.pictured(match[1], where) <= world.pictured(LANGUAGE_MODEL, where)
         elif kind == "beside":
             wrong = model in world.unseeing
         elif kind == "behind":
@@ -170,6 +179,8 @@ NAMED: dict[str, Callable[[Verdict], bool]] = {
         re.match(r"No model is shown to use the image on [\w, ]*set0", view.headline)
     ),
     "one_sees": lambda view: bool(re.match(r"ant is best on [\w, ]*\bset0\b", view.headline)),
+    "other_lead": lambda view: view.headline == "No model is shown to use the image on set0.",
+    "sees_less": lambda view: bool(re.match(r"ant is (?:tied for )?best on set0", view.headline)),
     "overconfident": lambda view: bool(re.fullmatch(r"Overconfident: .* \(set0\)", view.cards[0].answer)),
 }
 """Whether the front page tells the one effect of a world of that kind."""
@@ -180,6 +191,7 @@ def told() -> list[tuple[World, str, list[str], bool]]:
     """Of every world its kind, what is false on its front page, and whether its effect is named."""
     found = []
     kinds = [(kind, world, EACH) for kind in KINDS] + [(kind, looking_world, EACH // 2) for kind in LOOKING]
+    kinds += [(kind, mixed_world, EACH // 2) for kind in MIXED]
     for kind, make, count in kinds:
         for seed in range(count):
             made = make(seed, kind)

@@ -7,10 +7,11 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from scipy.stats import beta, norm
 
 from tests.metrics.simulated import config
-from vouch.metrics.blind import OF_ANSWERS, blind_in, blind_metrics
+from vouch.metrics.blind import OF_ANSWERS, blind_in, blind_metrics, with_image_metrics
 from vouch.metrics.calibration import clean_probabilities
 from vouch.metrics.comparison.leaderboard import differences, leaderboard, variations
 from vouch.metrics.conformal.figures import rows_of, set_figures, shift_figures
@@ -29,6 +30,9 @@ LANGUAGE_MODEL, WITHOUT = "dog", "blank"
 KINDS = ("guess", "tiny", "equal", "better", "fragile", "overconfident")
 LOOKING = ("blind", "unseeing", "one_sees")
 """Kinds with a language model, images taken away, or both: all models see; none does; the first one does."""
+MIXED = ("other_lead", "sees_less")
+"""Kinds with a language model in which every second question has no image: no model sees, but all are better
+than it on the questions without; the first one sees, but the language model is the most accurate of all."""
 TEXT_ALONE = 0.45
 """What text alone answers there."""
 EFFECT = 0.15
@@ -49,6 +53,7 @@ class World:
 
     groups: of each dataset; copies: questions in a group, alike in difficulty. language_model: whether one is
     asked as well. without: whether images are taken away. unseeing: models that the image tells nothing.
+    unpictured: accuracy on every second question, which has no image; empty if all have one.
     """
 
     seed: int
@@ -60,6 +65,31 @@ class World:
     language_model: bool = False
     without: bool = False
     unseeing: frozenset[str] = frozenset()
+    unpictured: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    def pictured(self, model: str, dataset: str) -> float:
+        """Accuracy on the questions with an image."""
+        whole = self.accuracy[model, dataset]
+        return 2 * whole - self.unpictured.get((model, dataset), whole)
+
+
+def mixed_world(seed: int, kind: str) -> World:
+    """One of a kind of MIXED, with one dataset."""
+    random = np.random.default_rng([seed, len(KINDS), len(LOOKING), MIXED.index(kind)])
+    lead = random.uniform(0.2, 0.4)
+    if kind == "other_lead":
+        text, pictures = dict.fromkeys(MODELS, TEXT_ALONE + lead), dict.fromkeys(MODELS, TEXT_ALONE)
+        text[LANGUAGE_MODEL] = TEXT_ALONE
+    else:
+        text, pictures = dict.fromkeys(MODELS, TEXT_ALONE), {MODELS[0]: TEXT_ALONE + lead}
+        text[LANGUAGE_MODEL] = TEXT_ALONE + 0.45
+    models = (*MODELS, LANGUAGE_MODEL)
+    accuracy = {(m, "set0"): (text[m] + pictures.get(m, TEXT_ALONE)) / 2 for m in models}
+    unpictured = {(m, "set0"): text[m] for m in models}
+    unseeing = frozenset(MODELS) - ({MODELS[0]} if kind == "sees_less" else set())
+    return World(
+        seed, {"set0": 2 * LARGE}, accuracy, language_model=True, unseeing=unseeing, unpictured=unpictured
+    )
 
 
 def looking_world(seed: int, kind: str) -> World:
@@ -105,16 +135,19 @@ def world(seed: int, kind: str) -> World:
 
 
 def _responses(
-    random: np.random.Generator, item: np.ndarray, accuracy: float, boasts: bool, copies: int
+    random: np.random.Generator, item: np.ndarray, accuracy: np.ndarray, boasts: bool, copies: int
 ) -> Responses:
-    """Answers of one model to questions of difficulty item [n]: right as often as it says, if it does not boast."""
-    n = len(item)
+    """Answers of one model to questions of difficulty item [n]: right as often as it says, if it does not boast.
+
+    accuracy: [n] either all CHANCE, or all above.
+    """
+    n, guesses = len(item), bool((accuracy <= CHANCE).all())
     right_in = np.full(n, CHANCE)
-    if accuracy > CHANCE:
+    if not guesses:
         mean = (accuracy - CHANCE) / (1 - CHANCE)
         ease = norm.cdf(np.sqrt(0.5) * (item + random.standard_normal(n)))
         right_in += (1 - CHANCE) * beta.ppf(ease, 2 * mean, 2 * (1 - mean))
-    stated = np.clip(right_in if accuracy > CHANCE else random.uniform(0.3, 1, n), CHANCE + 1e-6, 1 - 1e-6)
+    stated = np.clip(random.uniform(0.3, 1, n) if guesses else right_in, CHANCE + 1e-6, 1 - 1e-6)
     stated = 1 - BOAST * (1 - stated) if boasts else stated
     picked, rows = random.integers(0, OPTIONS, n), np.arange(n)
     other = (picked + random.integers(1, OPTIONS, n)) % OPTIONS
@@ -146,18 +179,23 @@ def evidence(world: World) -> Evidence:
         item = np.repeat(random.standard_normal(groups), world.copies)
         of = [f"{name}-g{number // world.copies}" for number in range(len(names))]
         options, answers = [["a", "b", "c", "d"]] * len(names), [[0]] * len(names)
-        items.append(
-            pd.DataFrame({"dataset": name, "id": names, "group": of, "options": options, "answers": answers})
-        )
+        mixed = (MODELS[0], name) in world.unpictured
+        images = [[] if mixed and number % 2 else ["digest"] for number in range(len(names))]
+        columns = {"dataset": name, "id": names, "group": of, "options": options, "answers": answers}
+        items.append(pd.DataFrame(columns | {"images": images}))
         asked_of = (*MODELS, *([LANGUAGE_MODEL] if world.language_model else []))
         for model in asked_of:
             plain: Block | None = None
             for change in (ORIGINAL, *CHANGES, *([WITHOUT] if world.without else [])):
-                accuracy = world.accuracy[model, name] - world.losses.get((model, name, change), 0.0)
+                accuracy = np.full(
+                    len(names), world.pictured(model, name) - world.losses.get((model, name, change), 0.0)
+                )
+                if mixed:
+                    accuracy[1::2] = world.unpictured[model, name]
                 found = _responses(
                     random,
                     item,
-                    float(np.clip(accuracy, CHANCE, 0.97)),
+                    np.clip(accuracy, CHANCE, 0.97),
                     (model, name) in world.boasts,
                     world.copies,
                 )
@@ -171,23 +209,24 @@ def evidence(world: World) -> Evidence:
                 metrics += [place | row for row in rows]
                 outcomes.append(frame.assign(**place))
         if world.language_model:
-            metrics += _of_language_model(name, metrics, outcomes[-1 - len(CHANGES) - world.without], names)
+            every = 1 + len(CHANGES) + world.without
+            plain = pd.concat(outcomes[-every * len(asked_of) :: every])
+            metrics += _beside_language_model(name, metrics, plain, items[-1])
     return _compared(metrics, pd.concat(outcomes, ignore_index=True), pd.concat(items, ignore_index=True))
 
 
-def _of_language_model(
-    dataset: str, metrics: Sequence[Mapping[str, object]], outcomes: pd.DataFrame, items: Sequence[str]
+def _beside_language_model(
+    dataset: str, metrics: Sequence[Mapping[str, object]], outcomes: pd.DataFrame, items: pd.DataFrame
 ) -> list[dict[str, object]]:
-    """Rows of METRICS that only a language model has."""
+    """Rows of METRICS that there are only with a language model. outcomes: of all models, plain."""
     own = [row for row in metrics if (row["model"], row["dataset"]) == (LANGUAGE_MODEL, dataset)]
     columns = [OUTCOMES.schema.field(name) for name in OF_ANSWERS]
     answers = pa.Table.from_pandas(outcomes[list(OF_ANSWERS)], pa.schema(columns), preserve_index=False)
-    number = len(items)
-    options = {"options": [["a", "b", "c", "d"]] * number, "answers": [[0]] * number}
-    of_items = pa.table({"id": items, **options, "images": [["digest"]] * number})
-    rows = blind_metrics(pa.Table.from_pylist(own, METRICS.schema), answers, of_items)
+    of_items = pa.Table.from_pandas(items[["id", "options", "answers", "images"]], preserve_index=False)
+    apart = answers.filter(pc.equal(answers["model"], LANGUAGE_MODEL))
+    rows = blind_metrics(pa.Table.from_pylist(own, METRICS.schema), apart, of_items)
     found: list[dict[str, object]] = rows.to_pylist()
-    return found
+    return found + with_image_metrics(answers, of_items).to_pylist()
 
 
 def _scored(block: Block, plain: Block) -> tuple[list[dict[str, object]], pd.DataFrame]:
@@ -237,7 +276,8 @@ def _compared(metrics: list[dict[str, object]], outcomes: pd.DataFrame, items: p
     nothing = pd.DataFrame()
     measured = pa.Table.from_pylist(metrics, METRICS.schema)
     blind = blind_in(measured)
-    tested = pa.Table.from_pylist(differences(table, 1, RESAMPLES, blind), DIFFERENCES.schema)
+    pictured = items[items["images"].map(len) > 0].groupby("dataset")["id"].apply(list).to_dict()
+    tested = pa.Table.from_pylist(differences(table, 1, RESAMPLES, blind, pictured), DIFFERENCES.schema)
     costs = pa.Table.from_pylist(list(variations(table, 1, RESAMPLES)), VARIATIONS.schema)
     return Evidence(
         leaderboard=leaderboard(measured, blind).to_pandas(),

@@ -25,7 +25,7 @@ from vouch.cli.leaderboard import (
     small,
     warn_if_outdated,
 )
-from vouch.cli.printing import as_json, interval, number, table
+from vouch.cli.printing import as_json, interval, number, plain_lines, table
 from vouch.cli.scores import compared, model_or_file
 from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.leaderboard import GRAIN, differences
@@ -291,7 +291,8 @@ def pairs(
                 "items": len(both),
                 "first": _side(sides[0]),
                 "second": _side(sides[1]),
-                "accuracy": {key: gap.get(key) for key in (*_NO_GAP, "p", "p_holm")},
+                "accuracy": {key: gap.get(key) for key in (*_NO_GAP, "p", "p_holm")}
+                | ({"with_image": gap["items"]} if gap.get("items", len(both)) < len(both) else {}),
                 "too_small": reasons.get(dataset, ""),
                 "minimum_detectable_effect": effect,
                 "counts": correct,
@@ -393,6 +394,12 @@ def screen(first: str, second: str, entries: Sequence[Row], categories: Sequence
     text = f"A is {first}, B is {second}; prompts: {variation}; clean protocol\n\n"
     head = ["dataset", "output", "items", "A", "B", "A - B", "p", "verdict", "minimum detectable effect"]
     text += "Which is correct more often?\n" + table(head, list(map(_accuracy, entries)), {2, 3, 4, 5, 6, 8})
+    text += plain_lines(
+        f"{each['dataset']}: one of them takes no images, so A - B and its p count the "
+        f"{each['accuracy']['with_image']} questions with an image only."
+        for each in entries
+        if "with_image" in each["accuracy"]
+    )
     head = ["dataset", "output", "both correct", "only A", "only B", "neither", "McNemar p"]
     head += ["set size A - B (LAC)", "(APS)", "coverage A", "B", "ECE A", "B"]
     text += "\nWhich questions does only one answer correctly, and how certain are they?\n"

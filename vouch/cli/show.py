@@ -14,7 +14,7 @@ from vouch.cli.leaderboard import (
     Row,
     blind_of,
     cells,
-    groups,
+    groups_with_image,
     is_blind,
     label,
     left_out,
@@ -24,7 +24,7 @@ from vouch.cli.leaderboard import (
     warn_if_outdated,
 )
 from vouch.cli.printing import as_json, interval, number, plain, plain_lines, table
-from vouch.metrics.blind import BLIND_GAIN, UNSOLVED_ACCURACY
+from vouch.metrics.blind import BLIND_GAIN, UNSOLVED_ACCURACY, WITH_IMAGE
 from vouch.metrics.unranked import READING, unranked
 from vouch.pipeline.records import intact
 from vouch.report.blind import answered, baselines, beaten
@@ -36,7 +36,7 @@ from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD, LEA
 REPORT = Path("reports/index.html")
 _UNSEEN = ("(+0.000)", "(-0.000)")  # changes only in digits that are not shown
 _HEADLINE, _ALL = headline_columns(2), headline_columns(5)
-_BESIDE = ((UNSOLVED_ACCURACY, ""), (BLIND_GAIN, ""))
+_BESIDE = ((WITH_IMAGE, ""), (UNSOLVED_ACCURACY, ""), (BLIND_GAIN, ""))
 _FURTHER = (("f1", ""), ("yes_rate", ""), ("low_mass_rate", ""), ("judged_rate", ""))
 LEGEND = """\
 Accuracy: share of the questions answered correctly. Coverage: share of the prediction sets (LAC)
@@ -228,7 +228,9 @@ def beside_the_blind(rows: Sequence[Row], now: Cells) -> str:
         known = outputs.setdefault(row["dataset"], row["output"])
         outputs[row["dataset"]] = min(known, row["output"], key=OUTPUTS.index)
     lines = []
-    for dataset, baseline in baselines(rows, differences, groups(now), outputs, unranked(rows)).items():
+    for dataset, baseline in baselines(
+        rows, differences, groups_with_image(now), outputs, unranked(rows)
+    ).items():
         models = [model for name, *_, model in ordered(now) if name == dataset]
         sentences = [answered(dataset, baseline), *beaten(baseline, dict.fromkeys(models))]
         lines += [f"{dataset}: {sentence}" for sentence in sentences]

@@ -3,7 +3,8 @@
 A *blind baseline* is a language model on a dataset with images; without images all models are alike. The
 share of questions that it answers beyond a guess says how far the dataset can be answered without looking
 (GQA and VQA report such a baseline as language-only). It is set apart: it has no rank among the models that
-see, and pairs with it are tests of their own.
+see, and pairs with it are tests of their own. All that is said of it counts the questions with an image only:
+without an image, a language model and a model that sees are asked the same.
 
 A question that every blind baseline answers correctly is `solved_blind`. MMStar (Chen et al. 2024) selects
 its questions in this way, by eight language models: one model that guesses solves a quarter of all questions
@@ -25,6 +26,7 @@ from vouch.tables.asked import ORIGINAL
 from vouch.tables.results import METRICS
 
 BLIND_RATE, BLIND_GAIN, UNSOLVED_ACCURACY = "blind_rate", "blind_gain", "accuracy_unsolved_blind"
+ACCURACY, WITH_IMAGE = "accuracy", "accuracy_with_image"
 declare(
     BLIND_RATE,
     "Without image",
@@ -35,14 +37,22 @@ declare(
 declare(
     BLIND_GAIN,
     "Beyond a guess",
-    "accuracy of a language model minus that of a guess, on a dataset with images",
+    "accuracy of a language model minus that of a guess, on the questions with an image",
     source="Goyal et al. 2017; Chen et al. 2024 (MMStar)",
     detail="a guess takes one of the item's own options; it answers no open question",
 )
 declare(
+    WITH_IMAGE,
+    "Accuracy, with image",
+    "accuracy on the questions with an image",
+    better="higher",
+    unit=SHARE,
+    detail="only if a language model was asked and some questions have no image",
+)
+declare(
     UNSOLVED_ACCURACY,
     "Accuracy, not solved blind",
-    "accuracy without the questions that every language model answers correctly",
+    "accuracy on the questions with an image that some language model does not answer correctly",
     better="higher",
     unit=SHARE,
     ranked=True,
@@ -112,7 +122,7 @@ def blind_metrics(metrics: pa.Table, outcomes: pa.Table, items: pa.Table) -> pa.
     metrics, outcomes: its own rows. items: of the dataset.
     """
     asked, rows = with_image(items), []
-    answers, chance = (graded(outcomes).to_pylist(), chances(items)) if asked else ([], {})
+    answers, chance = (_of_items(graded(outcomes), asked).to_pylist(), chances(items)) if asked else ([], {})
     for output in sorted(pc.unique(metrics["output"]).to_pylist()) if asked else []:
         own = metrics.filter(pc.equal(metrics["output"], output))
         place = {name: own[name][0].as_py() for name in ("model", "dataset", "output")}
@@ -133,6 +143,10 @@ def _gain(answers: Sequence[Answer], chances: Mapping[str, float]) -> Figure:
         ends = mean_interval(grade, groups)
         low, high = (None if end is None else end - float(chance.mean()) for end in ends)
     return Figure("", BLIND_GAIN, float((grade - chance).mean()), len(answers), low, high)
+
+
+def _of_items(answers: pa.Table, items: Sequence[str]) -> pa.Table:
+    return answers.filter(pc.is_in(answers["item"], value_set=pa.array(items, pa.string())))
 
 
 def _groups(answers: Sequence[Answer]) -> Ints:
@@ -163,21 +177,38 @@ def solved_questions(answers: pa.Table, items: pa.Table, models: Collection[str]
 def unsolved_metrics(
     answers: pa.Table, solved: Sequence[Mapping[str, Any]], models: Collection[str]
 ) -> pa.Table:
-    """Rows of METRICS: the accuracy of each model that sees, without the questions that are solved blind.
+    """Rows of METRICS: the accuracy of each model that sees on the questions that are not solved blind.
 
     answers: `graded` of all models. solved: rows of BLIND. models: those that are language models.
     """
-    outputs = {row["output"] for row in solved}
-    left = {(row["output"], row["item"]) for row in solved if row["solved"]}
+    unsolved = {(row["output"], row["item"]) for row in solved if not row["solved"]}
+    own = [
+        row
+        for row in (answers.to_pylist() if unsolved else [])
+        if row["model"] not in models and (row["output"], row["item"]) in unsolved
+    ]
+    return _accuracies(UNSOLVED_ACCURACY, own)
+
+
+def with_image_metrics(answers: pa.Table, items: pa.Table) -> pa.Table:
+    """Rows of METRICS: the accuracy of each model on the questions with an image, if others have none.
+
+    answers: `graded` of all models of a dataset. items: of the dataset.
+    """
+    asked = with_image(items)
+    mixed = 0 < len(asked) < items.num_rows
+    return _accuracies(WITH_IMAGE, _of_items(answers, asked).to_pylist() if mixed else [])
+
+
+def _accuracies(metric: str, answers: Iterable[Answer]) -> pa.Table:
+    """Rows of METRICS: the mean grade of the answers, by OF_PLACE."""
     by_place: dict[tuple[str, ...], list[Answer]] = {}
-    for row in answers.to_pylist() if outputs else []:
-        where = row["output"], row["item"]
-        if row["output"] in outputs and row["model"] not in models and where not in left:
-            by_place.setdefault(tuple(row[name] for name in OF_PLACE), []).append(row)
+    for row in answers:
+        by_place.setdefault(tuple(row[name] for name in OF_PLACE), []).append(row)
     rows = []
     for place, own in sorted(by_place.items()):
         grade = np.array([row["clean_correct"] for row in own])
-        figure = mean_figure(UNSOLVED_ACCURACY, grade, _groups(own), CLEAN)
+        figure = mean_figure(metric, grade, _groups(own), CLEAN)
         named = dict(zip(OF_PLACE, place, strict=True))
         rows.append(named | {"protocol": CLEAN, "category": ALL} | vars(figure))
     return pa.Table.from_pylist(rows, schema=METRICS.schema)

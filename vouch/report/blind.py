@@ -1,16 +1,16 @@
 """What the blind baseline of a dataset says: how much the text alone answers, and which models beat it.
 
 A blind baseline is a language model on a dataset with images (vouch/metrics/blind.py). Of several the most
-accurate counts. The claims made here are one kind (gates.py): that a language model beats guessing, and that
-a model that sees beats the baseline. The report and `vouch show` make the same ones, from rows of the
-leaderboard and of the paired differences.
+accurate counts. If some questions have no image, only those with one count. The claims made here are one kind
+(gates.py): that a language model beats guessing, and that a model that sees beats the baseline. The report
+and `vouch show` make the same ones, from rows of the leaderboard and of the paired differences.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vouch.metrics.blind import BLIND_GAIN, BLIND_RATE, blind
+from vouch.metrics.blind import ACCURACY, BLIND_GAIN, BLIND_RATE, WITH_IMAGE, blind
 from vouch.metrics.metric import ALL, CLEAN
 from vouch.metrics.unranked import Place
 from vouch.report import formatting
@@ -18,8 +18,9 @@ from vouch.report.gates import MINIMUM, Claim, ends, share_claim, significant
 from vouch.tables.asked import ORIGINAL
 
 NOTE = "blind baseline: takes no images"
-OF_BASELINE = frozenset(["accuracy", BLIND_RATE, BLIND_GAIN])
-"""Metrics that `baselines` needs."""
+NEEDED = frozenset([ACCURACY, BLIND_RATE, BLIND_GAIN])
+OF_BASELINE = NEEDED | {WITH_IMAGE}
+"""Metrics that `baselines` needs; the last only if some questions have no image."""
 Row = Mapping[str, Any]
 
 
@@ -27,9 +28,11 @@ Row = Mapping[str, Any]
 class Baseline:
     """The best language model on a dataset with images.
 
-    accuracy, gain: rows of the leaderboard; the gain is the accuracy beyond a guess. models: how many
-    language models there are. beyond_guess: whether the gain is shown. pairs: by model that sees, its
-    accuracy minus the baseline's. beaten_by: the models whose difference is shown. groups: of the questions.
+    All of it is about the questions with an image. accuracy, gain: rows of the leaderboard; the gain is the
+    accuracy beyond a guess. with_image: the share of these questions. models: how many language models there
+    are. tied: the others that are as accurate. beyond_guess: whether the gain is shown. pairs: by model that
+    sees, its accuracy minus the baseline's. beaten_by: the models whose difference is shown. groups: of the
+    questions with an image.
     """
 
     model: str
@@ -37,6 +40,7 @@ class Baseline:
     gain: Row
     with_image: float
     models: int
+    tied: tuple[str, ...]
     beyond_guess: bool
     pairs: Mapping[str, Row]
     beaten_by: tuple[str, ...]
@@ -46,6 +50,13 @@ class Baseline:
     def chance(self) -> float:
         """The accuracy of a guess on the same questions."""
         return max(0.0, float(self.accuracy["value"] - self.gain["value"]))
+
+    @property
+    def questions(self) -> str:
+        """`questions`; if some have no image, `30 questions with an image`."""
+        if self.with_image >= 1:
+            return "questions"
+        return f"{formatting.plural(self.accuracy['items'], 'question')} with an image"
 
 
 def baselines(
@@ -58,8 +69,8 @@ def baselines(
     """By dataset, the best baseline; nothing for a dataset without a language model.
 
     leaderboard, differences: rows of LEADERBOARD and DIFFERENCES. groups, outputs: by dataset, the number of
-    groups of questions, and the request type that counts. away: models that would not really give the scored
-    answers (vouch/metrics/unranked.py).
+    groups of questions with an image, and the request type that counts. away: models that would not really
+    give the scored answers (vouch/metrics/unranked.py).
     """
     measured = _measured(leaderboard, outputs, away)
     best: dict[str, str] = {}
@@ -78,6 +89,13 @@ def baselines(
             of[BLIND_GAIN],
             float(of[BLIND_RATE]["value"]),
             sum(where == dataset for _, where in measured),
+            tuple(
+                sorted(
+                    other
+                    for (other, where), its in measured.items()
+                    if where == dataset and other != model and its[ACCURACY]["value"] == of[ACCURACY]["value"]
+                )
+            ),
             (dataset, model) in shown,
             own := {first: row for (where, first), row in pairs.items() if where == dataset},
             tuple(first for first in own if (dataset, first) in shown),
@@ -105,7 +123,11 @@ def _measured(
     for row in sorted(rows, key=lambda row: (row["variation"] != ORIGINAL, row["variation"])):
         if (place := (row["model"], row["dataset"])) in places:
             metrics[place].setdefault(row["metric"], row)
-    return {place: of for place, of in metrics.items() if of.keys() == OF_BASELINE}
+    return {
+        place: of | {ACCURACY: of.get(WITH_IMAGE, of[ACCURACY])}
+        for place, of in metrics.items()
+        if of.keys() >= NEEDED
+    }
 
 
 def _known(value: float | None) -> bool:
@@ -160,25 +182,25 @@ def answered(dataset: str, baseline: Baseline) -> str:
     """How many of the questions the text alone answers, and how many of these beyond a guess."""
     share = formatting.percent(baseline.accuracy["value"])
     share += formatting.bracketed(*interval_of(baseline.accuracy), 1, 100)
-    which = "a" if baseline.models == 1 else f"the most accurate of {formatting.count(baseline.models)}"
-    who = f"{baseline.model}, {which} language model{'' if baseline.models == 1 else 's'},"
-    text = f"{who} answers {share} of the questions on {dataset} correctly with the text alone"
+    who = f"{baseline.model}, {_which(baseline)},"
+    text = f"{who} answers {share} of the {baseline.questions} on {dataset} correctly with the text alone"
     if not baseline.chance:
-        return f"{text}{_without(baseline)}."
+        return f"{text}."
     text += f"; guessing gives {formatting.percent(baseline.chance)}"
     gain = points(baseline.gain["value"], baseline.gain)
     if baseline.groups < MINIMUM:
-        return f"{text}. Too few questions to tell whether that is more than a guess{_without(baseline)}."
+        return f"{text}. Too few questions to tell whether that is more than a guess."
     if not baseline.beyond_guess:
-        return f"{text}. It is not shown to beat guessing{_without(baseline)}."
-    return f"{text}. That is {gain} beyond a guess{_without(baseline)}."
+        return f"{text}. It is not shown to beat guessing."
+    return f"{text}. That is {gain} beyond a guess."
 
 
-def _without(baseline: Baseline) -> str:
-    """What share of the questions has an image, if not all have one."""
-    if baseline.with_image >= 1:
-        return ""
-    return f"; {formatting.percent(baseline.with_image)} of the questions have an image"
+def _which(baseline: Baseline) -> str:
+    tied = f"as accurate as {formatting.listed(baseline.tied)}"
+    if len(baseline.tied) + 1 == baseline.models:
+        return f"a language model {tied}" if baseline.tied else "a language model"
+    best = f"the most accurate of {formatting.count(baseline.models)} language models"
+    return f"{best} and {tied}" if baseline.tied else best
 
 
 def beaten(baseline: Baseline, models: Iterable[str]) -> Iterator[str]:
@@ -191,6 +213,8 @@ def beaten(baseline: Baseline, models: Iterable[str]) -> Iterator[str]:
         else:
             rest.append(f"{model} ({change(row['difference'], row)})")
     if better:
-        yield f"Shown to beat {baseline.model} on the same questions: {formatting.listed(better, 30)}."
+        same = "questions" if baseline.with_image >= 1 else "questions with an image"
+        yield f"Shown to beat {baseline.model} on the same {same}: {formatting.listed(better, 30)}."
     if rest and baseline.groups >= MINIMUM:
-        yield f"Not shown to beat {baseline.model}: {formatting.listed(rest, 30)}."
+        where = "" if baseline.with_image >= 1 else f" on the {baseline.questions}"
+        yield f"Not shown to beat {baseline.model}{where}: {formatting.listed(rest, 30)}."

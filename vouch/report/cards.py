@@ -16,6 +16,7 @@ from vouch.report.claims import (
     NEGLIGIBLE,
     Guarantee,
     above_chance,
+    accuracy_with_image,
     added_options,
     added_shares,
     answers_alone,
@@ -275,8 +276,11 @@ def _looks(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
     low, high = sorted(abs(end) for end in (cost.low, cost.high) if end is not None)
     points = f"{formatting.number(100 * abs(cost.difference), 1)}{formatting.bracketed(low, high, 1, 100)}"
     moves = "gains" if loss.above else "loses"
-    why = f"Without the image it {moves} {points} points of accuracy on {dataset}"
-    guess = evidence.chance(dataset)
+    where = dataset
+    if evidence.is_mixed(dataset):
+        where = f"the {formatting.plural(cost.items, 'question')} with an image of {dataset}"
+    why = f"Without the image it {moves} {points} points of accuracy on {where}"
+    guess = evidence.chance_with_image(dataset)
     why += f"; guessing gives {formatting.percent(guess, 0)}." if guess else "."
     given_up = sum(added_shares(evidence, dataset, change).get(model, (0.0,)))
     if given_up >= NEGLIGIBLE:
@@ -297,11 +301,11 @@ def _lead(model: str, baseline: blind.Baseline) -> str:
 
 
 def _beside_the_blind(evidence: Evidence, model: str, dataset: str, why: str) -> Card:
-    """Where the image was not taken away: what the baseline alone says."""
-    accuracy, baseline = evidence.number(dataset, model, "accuracy"), baselines(evidence)[dataset]
+    """If the image was not taken away: what the baseline alone says, which is not that the model looks."""
+    accuracy, baseline = accuracy_with_image(evidence, dataset, model), baselines(evidence)[dataset]
     own = formatting.percent(accuracy.value, 0) if accuracy else ""
     text = formatting.percent(baseline.accuracy["value"], 0)
-    return Card(LOOKS, f"Yes: {own} correct, a language model {text}", why, "variations")
+    return Card(LOOKS, f"Beats the language model: {own} correct, the other {text}", why, "variations")
 
 
 def _breaks(evidence: Evidence, model: str) -> tuple[Card, ...]:

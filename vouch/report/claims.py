@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from vouch.metrics.blind import WITH_IMAGE
 from vouch.metrics.comparison.statistics import questions_for
 from vouch.metrics.conformal.selective import SURE, TOLERATED, AnswerThreshold, answer_threshold
 from vouch.metrics.intervals import mean_interval
@@ -51,8 +52,8 @@ def _of_share(evidence: Evidence, dataset: str, number: Number, null: float) -> 
     return share_claim(number.value, number.low, number.high, groups, null)
 
 
-def _of_cost(evidence: Evidence, dataset: str, cost: Cost, null: float = 0.0) -> Claim:
-    groups = min(evidence.groups(dataset), cost.items)
+def _of_cost(groups: int, cost: Cost, null: float = 0.0) -> Claim:
+    groups = min(groups, cost.items)
     return paired_claim(cost.difference, cost.low, cost.high, groups, null)
 
 
@@ -65,7 +66,7 @@ def effects(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
         for model in above_chance(evidence, name):
             for change in real_changes(found):
                 if cost := found.get((model, change, *ACCURACY)):
-                    tried[name, model, change] = _of_cost(evidence, name, cost, cost.eased)
+                    tried[name, model, change] = _of_cost(evidence.groups(name), cost, cost.eased)
     return significant(tried)
 
 
@@ -173,13 +174,14 @@ def _tests_without_image(evidence: Evidence) -> dict[tuple[str, str, str], Claim
     tried = {}
     for name in evidence.datasets:
         change, found = without_image(evidence, name), costs(evidence, name)
+        groups, chance = evidence.groups_with_image(name), evidence.chance_with_image(name)
         for model in evidence.candidates(name):
             if cost := found.get((model, change, *ACCURACY)):
-                tried[name, model, "loss"] = _of_cost(evidence, name, cost)
+                tried[name, model, "loss"] = _of_cost(groups, cost)
                 without = evidence.number(name, model, "accuracy", variation=change)
-                if without is not None and (chance := evidence.chance(name)):
-                    tried[name, model, "blind"] = _of_share(
-                        evidence, name, without._replace(items=cost.items), chance
+                if without is not None and chance:
+                    tried[name, model, "blind"] = share_claim(
+                        without.value, without.low, without.high, min(groups, cost.items), chance
                     )
     return tried
 
@@ -207,10 +209,16 @@ def baselines(evidence: Evidence) -> dict[str, Baseline]:
     return blind.baselines(
         evidence.headlines[metrics].to_dict("records"),
         evidence.differences.to_dict("records"),
-        {name: evidence.groups(name) for name in evidence.datasets},
+        {name: evidence.groups_with_image(name) for name in evidence.datasets},
         {name: evidence.outputs(name)[0] for name in evidence.datasets},
         evidence.away,
     )
+
+
+def accuracy_with_image(evidence: Evidence, dataset: str, model: str) -> Number | None:
+    """The accuracy beside the blind baseline: on the questions with an image."""
+    known = evidence.number(dataset, model, WITH_IMAGE)
+    return known or evidence.number(dataset, model, "accuracy")
 
 
 def uses_image(evidence: Evidence, dataset: str, model: str) -> bool | None:
@@ -238,6 +246,8 @@ def doubts(evidence: Evidence, dataset: str, model: str) -> str:
     baseline = baselines(evidence).get(dataset)
     if baseline is not None and model not in baseline.beaten_by:
         text = f"is not shown to beat {baseline.model}, a language model"
+        if evidence.is_mixed(dataset):
+            text += f", on the {baseline.questions}"
         if pair := baseline.pairs.get(model):
             text += f" ({blind.change(pair['difference'], pair)})"
         reasons.append(text)

@@ -7,6 +7,7 @@ for each model and variation.
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from vouch.prompts.draft import IMAGES
 from vouch.prompts.variations import at_level
 from vouch.report import formatting
 from vouch.report.evidence import Evidence, columns
@@ -96,6 +97,14 @@ def is_control(variation: str) -> bool:
     """Whether a variation, alone or combined, takes away something that an answer depends on."""
     declarations = [named[0] for part in variation.split("+") if (named := at_level(part))]
     return any(one.control for one in declarations)
+
+
+def is_original_to(evidence: Evidence, dataset: str, model: str, variation: str) -> bool:
+    """Whether a variation asks a model the original prompt again: it changes only images, which a blind
+    baseline does not take."""
+    named = [at_level(part) for part in variation.split("+")]
+    images_only = all(each is not None and set(each[0].parts) == {IMAGES} for each in named)
+    return images_only and evidence.is_blind(dataset, model)
 
 
 def meaning(variation: str) -> str:

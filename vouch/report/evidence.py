@@ -221,6 +221,21 @@ class Evidence:
         """The number of groups of questions, each of which counts as one observation."""
         return self._groups.get(dataset, 0)
 
+    @cached_property
+    def _pictured(self) -> dict[str, pd.DataFrame]:
+        frame = self.items[self.items["images"].map(len) > 0]
+        return {str(name): own for name, own in frame.groupby("dataset")}
+
+    def is_mixed(self, dataset: str) -> bool:
+        """Whether some questions of a dataset have an image and others none."""
+        own = self._pictured.get(dataset)
+        return own is not None and len(own) < int((self.items["dataset"] == dataset).sum())
+
+    def groups_with_image(self, dataset: str) -> int:
+        """The number of groups of the questions with an image; of all, if none has one."""
+        own = self._pictured.get(dataset)
+        return self.groups(dataset) if own is None else int(own["group"].nunique())
+
     def questions(self, dataset: str) -> int:
         """The number of questions behind its accuracies: the largest number of any model."""
         return max((number.items for number in self.numbers(dataset, "accuracy").values()), default=0)
@@ -352,15 +367,26 @@ class Evidence:
         frame = frame[~np.array(apart, dtype=bool)]
         return Comparisons(frame.assign(p=frame["p"].mask(frame["dataset"].map(self.is_small).astype(bool))))
 
-    @cached_property
-    def _chances(self) -> dict[str, float]:
+    def _chance_of(self, by_dataset: Iterable[tuple[str, pd.DataFrame]]) -> dict[str, float]:
         means = {}
-        for name, items in self.items.groupby("dataset"):
+        for name, items in by_dataset:
             graded = self.plain_outcomes(str(name)).dropna(subset=["clean_correct"])["item"]
             own = items[items["id"].isin(graded)]
             counts = zip(own["answers"].map(len), own["options"].map(len), strict=True)
             means[str(name)] = fmean(chance_of(*each) for each in counts) if len(own) else 0.0
         return means
+
+    @cached_property
+    def _chances(self) -> dict[str, float]:
+        return self._chance_of(self.items.groupby("dataset"))
+
+    @cached_property
+    def _chances_with_image(self) -> dict[str, float]:
+        return self._chance_of(self._pictured.items())
+
+    def chance_with_image(self, dataset: str) -> float:
+        """The same of the questions with an image; of all, if none has one."""
+        return self._chances_with_image.get(dataset, self.chance(dataset))
 
     def chance(self, dataset: str) -> float:
         """Accuracy of a guess (vouch/metrics/blind.py) on the questions that the headlines grade; 0 if no

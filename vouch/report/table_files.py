@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from vouch.metrics.blind import BLIND_GAIN, UNSOLVED_ACCURACY
+from vouch.metrics.blind import BLIND_GAIN, UNSOLVED_ACCURACY, WITH_IMAGE
 from vouch.metrics.intervals import wilson
 from vouch.metrics.join import YES_NO
 from vouch.metrics.unranked import LOW_MASS_RATE, READING
@@ -34,6 +34,7 @@ _HELP = {
 }
 HEADLINES = (
     Measured(*_ACCURACY),
+    Measured(WITH_IMAGE),
     Measured(UNSOLVED_ACCURACY),
     Measured(BLIND_GAIN, label="Beyond a guess, points", points=True),
     *(Measured(metric, interval=False) for metric in READING),
@@ -41,7 +42,7 @@ HEADLINES = (
     *(Measured(*column, help=_HELP.get(column, "")) for column in _OTHERS),
     Measured(LOW_MASS_RATE),
 )
-WITH_BASELINE = (UNSOLVED_ACCURACY, BLIND_GAIN)
+WITH_BASELINE = (WITH_IMAGE, UNSOLVED_ACCURACY, BLIND_GAIN)
 OPTIONAL = (*WITH_BASELINE, *READING, *YES_NO, LOW_MASS_RATE)
 """Metrics that get a column in a table only if some model has them."""
 METRICS = {

@@ -249,7 +249,7 @@ low, high   float64  its 95 % interval, clustered by group
 p           float64
 p_holm      float64  after Holm's correction over the pairs of a dataset and output; those with a blind
                      baseline, which is their second, are corrected apart
-items       int64
+items       int64    with a blind baseline, only those with an image
 """),
 )
 REPRODUCED = Table(  # published numbers beside ours in both protocols, all of letters

@@ -180,7 +180,11 @@ UNITS = 2520
 
 
 def differences(
-    outcomes: pa.Table, seed: int, resamples: int, blind: Collection[Place] = ()
+    outcomes: pa.Table,
+    seed: int,
+    resamples: int,
+    blind: Collection[Place] = (),
+    pictured: Mapping[str, Collection[str]] | None = None,
 ) -> list[dict[str, Any]]:
     """Rows of DIFFERENCES from rows of OUTCOMES: first minus second, models in the order of their names.
 
@@ -191,9 +195,11 @@ def differences(
 
     blind: the blind baselines. Each is compared with every model that sees, which comes first; these pairs
     come after the others and are corrected apart, so that no baseline changes a number of the others.
+    pictured: by dataset, the items with an image: only these count in pairs with a baseline. By default all.
     """
     keep = pc.and_(pc.equal(outcomes["variation"], ORIGINAL), pc.is_valid(outcomes["clean_correct"]))
     columns = ["dataset", "output", "model", "prompt", "group", "clean_correct"]
+    columns += [] if pictured is None else ["item"]
     frame = outcomes.filter(keep).select(columns).to_pandas()
     rows: list[dict[str, Any]] = []
     indices = frame.groupby(["dataset", "output"]).indices
@@ -203,7 +209,10 @@ def differences(
         keys = {"dataset": dataset, "output": output}
         families = [list(_pairs(own[~apart], seed, resamples))]
         if apart.any():
-            families.append(list(_pairs(own, seed, resamples, set(own["model"][apart]))))
+            language_models = set(own["model"][apart])
+            if pictured is not None:
+                own = own[own["item"].isin(list(pictured.get(dataset, ())))]
+            families.append(list(_pairs(own, seed, resamples, language_models)))
         for pairs in families:
             corrected = holm([row["p"] for row in pairs])
             rows += [keys | row | {"p_holm": p} for row, p in zip(pairs, corrected, strict=True)]

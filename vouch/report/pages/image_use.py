@@ -2,6 +2,9 @@
 with text painted into it. How much corruption of the image costs is in severity.py.
 """
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
 import pyarrow as pa
 import pyarrow.compute as pc
 from markupsafe import Markup
@@ -9,21 +12,24 @@ from markupsafe import Markup
 from vouch.metrics.blind import UNSOLVED_ACCURACY
 from vouch.report import formatting
 from vouch.report.blind import answered, beaten, interval_of
-from vouch.report.claims import baselines, image_claims
-from vouch.report.costs import variation_cell
+from vouch.report.claims import accuracy_with_image, baselines, image_claims
+from vouch.report.costs import ACCURACY, costs, variation_cell
 from vouch.report.evidence import Evidence, Number
 from vouch.report.page import Block, PageSection, by_dataset, sentence_list
 from vouch.report.table import (
     MISSING,
     POINTS,
+    Cell,
     Column,
     Grid,
     Measured,
     TableSpec,
     Tone,
     cells,
+    figure,
     interval,
     model_cell,
+    rounded,
 )
 from vouch.tables.asked import ORIGINAL, TYPOGRAPHIC, TYPOGRAPHIC_CONTROL
 from vouch.tables.results import of_first_output, solved_blind
@@ -31,11 +37,12 @@ from vouch.tables.results import of_first_output, solved_blind
 BLIND_TEXT = Markup("""\
 A language model answers the same questions without their images. What it answers beyond a guess needs no
 image, so accuracy on these questions says little about seeing. The difference is paired: both models answer
-the same questions. A model that is not shown to beat the blind baseline is not named best. A question is
-<em>solved blind</em> if every language model answers it correctly.""")
+the same questions. Only questions with an image count here. A model that is not shown to beat the blind
+baseline is not named best. A question is <em>solved blind</em> if every language model answers it
+correctly.""")
 BLIND_COLUMNS = (
     Column("Model"),
-    Column("Accuracy %", "of all questions", True),
+    Column("Accuracy %", "of the questions with an image", True),
     Column(
         "Lead, points", f"accuracy minus that of the blind baseline, 95{formatting.NARROW}% interval", True
     ),
@@ -54,8 +61,8 @@ def _blind_blocks(evidence: Evidence, dataset: str) -> list[Block]:
         pair = baseline.pairs.get(model)
         lead = MISSING if pair is None else interval(pair["difference"], *interval_of(pair), *POINTS)
         shown = "yes" if model in baseline.beaten_by else "not shown"
-        numbers = (Measured(name).cell(evidence, dataset, model) for name in ("accuracy", UNSOLVED_ACCURACY))
-        accuracy, unsolved = numbers
+        accuracy = figure(accuracy_with_image(evidence, dataset, model), *POINTS)
+        unsolved = Measured(UNSOLVED_ACCURACY).cell(evidence, dataset, model)
         name = model_cell(evidence, dataset, model)
         rows.append(cells(name, accuracy, lead, MISSING if pair is None else shown, unsolved))
     caption = f"{dataset}: models beside the blind baseline {baseline.model}"
@@ -76,15 +83,34 @@ def _solved(evidence: Evidence, dataset: str) -> str:
         rows["models"][0].as_py(),
         pc.sum(rows["chance"]).as_py(),
     )
-    which = "the language model answers" if models == 1 else f"all {models} language models answer"
-    expected = f"{'a guesser' if models == 1 else f'{models} guessers'} would solve {round(guessed):,}"
+    every = "both" if models == 2 else f"all {models}"
+    which = "the language model answers" if models == 1 else f"{every} language models answer"
     text = (
         f"{formatting.count(count)} of {formatting.plural(len(rows), 'question')} with an image "
-        f"{'is' if count == 1 else 'are'} solved blind: {which} them correctly; {expected}."
+        f"{'is' if count == 1 else 'are'} solved blind: {which} them correctly"
     )
+    alike = _alike(evidence, dataset, rows["item"].to_pylist()) if models > 1 else 0
+    if alike:
+        text += f"; they choose the same option for {formatting.count(alike)} of the {len(rows):,}"
+    if alike >= NEARLY * len(rows):
+        return f"{text}. Models so alike say little more than one of them."
+    text += f"; {'a guesser' if models == 1 else f'{models} guessers'} would solve {round(guessed):,}."
     if models == 1 and guessed:
         text += " With one language model that says little of a single question; several say more."
     return text
+
+
+NEARLY = 0.9
+"""Language models that answer this share of the questions alike are no independent guessers."""
+
+
+def _alike(evidence: Evidence, dataset: str, items: Sequence[str]) -> int:
+    """Of how many of these questions all language models choose the same option in every prompt."""
+    frame = evidence.plain_outcomes(dataset)
+    own = frame[frame["model"].isin(evidence.blind(dataset)) & frame["item"].isin(list(items))]
+    chosen = own.groupby("item")["chosen"]
+    known = chosen.count() == chosen.size()
+    return int((known & (chosen.nunique() == 1)).sum())
 
 
 BLIND_SECTION = PageSection(
@@ -108,7 +134,9 @@ LOOKS_TABLE = TableSpec(
     f"with and without the image, clean protocol, 95{formatting.NARROW}% intervals in small print",
     (Column("Image"), Column("Model")),
     (
-        Measured("accuracy", label="Accuracy with %", help="with the image", variation=ORIGINAL),
+        Measured(
+            "accuracy", label="Accuracy with %", help="with the image, same questions", variation=ORIGINAL
+        ),
         Measured("accuracy", label="Accuracy without %", help="with the image blank, left out or changed"),
         *map(Measured, LOOKS_SHOWN),
         Measured(
@@ -131,7 +159,23 @@ def _looks_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     ]
     if not rows:
         return []
-    return [*sentence_list(_looks_sentences(evidence, dataset)), LOOKS_TABLE.grid(evidence, dataset, rows)]
+    grid = LOOKS_TABLE.grid(evidence, dataset, rows)
+    if evidence.is_mixed(dataset):  # the original accuracy counts questions that no variation of images asks
+        grid = replace(grid, rows=_of_same_questions(evidence, dataset, grid, [where for _, where in rows]))
+    return [*sentence_list(_looks_sentences(evidence, dataset)), grid]
+
+
+def _of_same_questions(
+    evidence: Evidence, dataset: str, grid: Grid, places: Sequence[Mapping[str, str]]
+) -> list[list[Cell]]:
+    """The rows of a table, each with the original accuracy on the questions of its variation."""
+    column = [each.label for each in grid.columns].index(LOOKS_TABLE.measures[0].column.label)
+    found = costs(evidence, dataset)
+    body = [list(row) for row in grid.rows]
+    for row, place in zip(body, places, strict=True):
+        cost = found.get((place["model"], place["variation"], *ACCURACY))
+        row[column] = rounded(cost.original, *POINTS) if cost else MISSING
+    return body
 
 
 def _looks_sentences(evidence: Evidence, dataset: str) -> list[str]:

@@ -17,7 +17,7 @@ from vouch.report import vegalite as alt
 from vouch.report.blind import NOTE as BLIND_NOTE
 from vouch.report.blind import answered, beaten
 from vouch.report.caveats import NOTE, left_out, undecided
-from vouch.report.claims import baselines, leaders, why_no_leader
+from vouch.report.claims import above_chance, baselines, leaders, why_no_leader
 from vouch.report.evidence import Evidence, Number
 from vouch.report.gates import MINIMUM
 from vouch.report.page import (
@@ -292,11 +292,12 @@ COVERAGE_FIGURE = DatasetFigure(
 RESULTS_HEADING = "Results"
 RESULTS_TEXT = Markup("""\
 Clean protocol: copies of a question stay on one side of every split, and numbers have intervals. A rank of
-<em>1–3</em> means that the intervals allow any of the three. Paired comparisons on the same questions (page
-<em>Ranking</em>) separate more models. Models in bold beat guessing and are not significantly worse than the
-best. Click a heading to sort. All numbers of whole datasets are in
-<a href="../tables/metrics.csv">tables/metrics.csv</a>; numbers by category or with separate thresholds are in
-<code>data/compare/leaderboard.parquet</code>.""")
+<em>1–3</em> means that the intervals allow any of the three; if no model beats guessing, none has a
+rank.{paired} Models in bold beat guessing and are not significantly worse than the best. Click a heading to
+sort. All numbers of whole datasets are in <a href="../tables/metrics.csv">tables/metrics.csv</a>; numbers by
+category or with separate thresholds are in <code>data/compare/leaderboard.parquet</code>.""")
+PAIRED_TEXT = Markup("""\
+ Paired comparisons on the same questions (page <em>Ranking</em>) separate more models.""")
 RESULTS_TABLE = TableSpec(
     "headline",
     f"clean protocol, 95{formatting.NARROW}% intervals in small print",
@@ -332,6 +333,7 @@ def _headline(evidence: Evidence, dataset: str) -> Grid:
     leading, away = leaders(evidence, dataset), evidence.left_out(dataset)
     note = NOTE.get(evidence.outputs(dataset)[0], "")
     small = evidence.is_small(dataset)
+    unranked = small or not above_chance(evidence, dataset)
     candidates = evidence.candidates(dataset)
     blind = [model for model in evidence.blind(dataset) if model not in away]
     models = (*(sorted(candidates) if small else candidates), *away, *blind)
@@ -342,7 +344,7 @@ def _headline(evidence: Evidence, dataset: str) -> Grid:
         name = model_cell(evidence, dataset, model, tone)
         if model in away and note:
             name = Cell(model, note, tone="quiet")
-        rows.append(((name, MISSING if small else rank_cell(accuracy)), {"model": model}))
+        rows.append(((name, MISSING if unranked else rank_cell(accuracy)), {"model": model}))
     known = [
         each for each in HEADLINES if each.metric not in OPTIONAL or evidence.numbers(dataset, each.metric)
     ]
@@ -428,7 +430,11 @@ _results_parts = by_dataset(RESULTS_HEADING, RESULTS_TEXT, _results_blocks, open
 def build_results(evidence: Evidence) -> Section | None:
     """All results of the clean protocol: an overview if there are several datasets, then one by one."""
     section = _results_parts(evidence)
-    if section is None or len(evidence.datasets) < 2:
+    if section is None:
+        return None
+    paired = Markup("") if evidence.comparisons.frame.empty else PAIRED_TEXT
+    section = replace(section, text=RESULTS_TEXT.replace("{paired}", paired))
+    if len(evidence.datasets) < 2:
         return section
     return replace(section, parts=[Part("", [_overview(evidence)]), *section.parts])
 

@@ -154,7 +154,8 @@ CATEGORIES_MEASURES = (("accuracy", ""), ("set_size", "lac"), ("coverage", "lac"
 CATEGORIES_OF_ALL = (
     Column(
         "Accuracy %, all models",
-        f"mean over the models with at least {MINIMUM} questions, each counted once",
+        f"mean over the models with at least {MINIMUM} questions, each counted once, without language models "
+        "if there are images",
         True,
     ),
     Column("Set size LAC, all models", "the same, over models that can be calibrated", True),
@@ -164,11 +165,13 @@ CATEGORIES_OF_ALL = (
 def _categories_mean(
     evidence: Evidence, dataset: str, category: str, metric: str, score: str = ""
 ) -> float | None:
-    """The mean over the models; models with fewer than MINIMUM questions are left out."""
+    """The mean over the models; blind baselines and models with fewer than MINIMUM questions are left out."""
+    blind = evidence.blind(dataset)
     known = [
         number.value
         for model, number in evidence.numbers(dataset, metric, score, category=category).items()
-        if number.items >= MINIMUM and (not score or evidence.calibrated(dataset, model, category=category))
+        if (number.items >= MINIMUM and model not in blind)
+        and (not score or evidence.calibrated(dataset, model, category=category))
     ]
     return sum(known) / len(known) if known else None
 

@@ -14,7 +14,7 @@ from vouch.metrics.unranked import LETTER_MASS, LOW_MASS_RATE
 from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.claims import CHOSEN, RIGHT, Guarantee, chosen, guarantee, overused_letters
-from vouch.report.costs import heat_map, is_control, meaning, named, shaded, variation_cell
+from vouch.report.costs import heat_map, is_control, is_original_to, meaning, named, shaded, variation_cell
 from vouch.report.evidence import Evidence, Number
 from vouch.report.page import Block, DatasetFigure, Figures, Folded, PageSection, by_dataset, sentence_list
 from vouch.report.table import (
@@ -40,8 +40,12 @@ SHIFT_TIPS = alt.tips(".1%", model_n="Model", asked_n="Asked", value="Coverage",
 
 
 def shifted(evidence: Evidence, dataset: str, model: str) -> dict[str, Number]:
-    """Coverage of a model by variation before empty sets are filled; alphabetical, controls last."""
-    names = sorted(evidence.variations(dataset), key=lambda name: (is_control(name), name))
+    """Coverage of a model by variation before empty sets are filled; alphabetical, controls last. Without
+    those that ask it the original prompts again."""
+    asked = [
+        name for name in evidence.variations(dataset) if not is_original_to(evidence, dataset, model, name)
+    ]
+    names = sorted(asked, key=lambda name: (is_control(name), name))
     found = {
         name: evidence.number(dataset, model, "shift_coverage", SHIFT_SCORE, variation=name) for name in names
     }

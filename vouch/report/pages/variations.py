@@ -25,6 +25,7 @@ from vouch.report.costs import (
     changes,
     costs,
     heat_map,
+    is_original_to,
     meaning,
     named,
     real_changes,
@@ -197,6 +198,8 @@ def _variations_heat(evidence: Evidence, dataset: str) -> Grid | None:
         cost = found.get((model, variation, *ACCURACY))
         if cost is None:
             return None
+        if is_original_to(evidence, dataset, model, variation):
+            return MISSING, cost.items
         change, shown = cost.net.difference, (dataset, model, variation) in effects(evidence)
         return shaded(formatting.number(100 * change, 1), change, change, shown), cost.items
 
@@ -251,7 +254,7 @@ def _control(evidence: Evidence, dataset: str, found: Costs, model: str) -> str:
     cost = found.get((model, CONTROL, *ACCURACY))
     if cost is None:
         return ""
-    guess = evidence.chance(dataset)
+    guess = evidence.chance_with_image(dataset)
     chance = f" (chance {formatting.percent(guess, 0)})" if guess else ""
     return f"Without images, {model} is {formatting.percent(cost.value)} correct{chance}."
 

@@ -35,7 +35,11 @@ _WORDS = {
 MEASURES = tuple(Measured(metric, score, *_WORDS[metric]) for metric, score in headline_columns(1))
 
 
-BY_TEXT = Column("Blind %", "accuracy of the best language model, which takes no images", True)
+BY_TEXT = Column(
+    "Blind %",
+    "accuracy of the best language model, which takes no images, on the questions with an image",
+    True,
+)
 
 
 @dataclass(frozen=True)
