@@ -136,7 +136,19 @@ def test_an_export_never_overwrites_decisions_that_were_not_imported(project: No
     text = vouch("review", "rewrites", "quiz", "--export", FILE, status=1)
     assert "review.csv line 2: a decision that was not taken over" in text and load(FILE) == rows
     rewrites("--import", FILE)
-    assert exported()[-1]["decision"] == "reject"
+    rows = exported()
+    assert rows[-1]["decision"] == "reject"
+    rows[-1] |= {"decision": "use", "text": "Red?", "by": "me", "why": "short"}
+    rows[-2]["decision"] = "accept"
+    save(FILE, rows)
+    rewrites("--import", FILE)
+    assert "" not in [row["text"] for row in exported() if row["decision"]], "accepted words were added"
+    rows = load(FILE)
+    for column in ("text", "by", "why"):
+        changed = [row | ({column: "Green?"} if row["decision"] == "use" else {}) for row in rows]
+        save(FILE, changed)
+        text = vouch("review", "rewrites", "quiz", "--export", FILE, status=1)
+        assert "a decision that was not taken over" in text and load(FILE) == changed, column
 
 
 def test_a_text_that_a_spreadsheet_would_run_comes_back_as_it_was(project: None) -> None:

@@ -160,10 +160,16 @@ def _check_nothing_lost(path: Path, decided: Decisions) -> None:
     """Raises UserError if an export would overwrite decisions that were not taken over."""
     for one in read_decisions(path, INFORMATION):
         known = decided.get(one.task)
-        if known is None or known.decision != one.decision:
+        if known is None or not _taken_over(one, known):
             raise UserError(
                 f"{one.where}: a decision that was not taken over; --import it, or remove the file"
             )
+
+
+def _taken_over(one: RewriteDecision, known: RewriteDecision) -> bool:
+    """Whether the recorded decision is this one; an import adds the words to an `accept` without any."""
+    text = one.text or (known.text if one.decision == ACCEPT else "")
+    return (one.decision, text, one.by, one.why) == (known.decision, known.text, known.by, known.why)
 
 
 def listing(rows: Sequence[Row], everything: bool, undecided: int) -> str:
