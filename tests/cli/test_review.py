@@ -120,6 +120,38 @@ def test_what_passes_every_check_is_accepted_at_once_and_taken_back(project: Non
     assert not DECISIONS.exists()
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"text": "My own words?"}, {"by": "me"}, {"why": "passes every check, doubt 0.00, and reads well"}],
+)
+@pytest.mark.parametrize("applied", [False, True])
+def test_what_a_person_changed_is_not_taken_back(
+    project: None, vouch: Vouch, change: dict[str, str], applied: bool
+) -> None:
+    """Once the next run has applied them, the words are those of the table, too."""
+    rewrites("--accept-checked")
+    rows = exported()
+    (row,) = [row for row in rows if row["kind"] == "lr_i" and row["decision"]]
+    row |= change
+    save(FILE, rows)
+    rewrites("--import", FILE)
+    if applied:
+        run_stage()
+        rewrites("--import", FILE)
+    exported()
+    assert "1 taken back, 1 decisions left" in vouch("review", "rewrites", "quiz", "--undo-checked")
+    (left,) = read_decisions(DECISIONS)
+    assert {"text": left.text, "by": left.by, "why": left.why}.items() >= change.items()
+
+
+def test_words_changed_in_the_decisions_themselves_are_not_taken_back(project: None, vouch: Vouch) -> None:
+    rewrites("--accept-checked")
+    text = DECISIONS.read_text("utf-8").replace("Tell me what colour the circle is.", "My own words?")
+    DECISIONS.write_text(text, "utf-8")
+    assert "1 taken back, 1 decisions left" in vouch("review", "rewrites", "quiz", "--undo-checked")
+    assert read_decisions(DECISIONS)[0].text == "My own words?"
+
+
 def test_accepting_stops_at_a_doubt(project: None, vouch: Vouch) -> None:
     row = {"kind": "clean", "status": "accepted", "reason": "", "failed": []}
     texts = {"Is the the cat red?": "Is the cat red?", "Is the cat which is fat red?": "Is the cat red?"}
