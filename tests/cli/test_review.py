@@ -226,6 +226,41 @@ def test_bad_files_and_names_are_one_line_and_change_nothing(project: None, vouc
     assert "nowhere.csv: no such file; write it with --export" in text and not DECISIONS.exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        (
+            "What\x1b[31m is it?",
+            "text has a control character or a line end (U+001B) that its question has not",
+        ),
+        ("What is\n it?", "(U+000A)"),
+        ("What is\u2028it?", "(U+2028)"),
+        ("What is \ufffd?", "(U+FFFD)"),
+        ("x" * 200_000, "text has 200000 characters; correct it"),
+    ],
+)
+@pytest.mark.parametrize("decision", ["use", "accept"])
+def test_words_that_cannot_be_asked_are_one_line_and_change_nothing(
+    project: None, vouch: Vouch, decision: str, text: str, claim: str
+) -> None:
+    rows = exported()
+    rows[-1] |= {"decision": decision, "text": text}
+    save(FILE, rows)
+    message = vouch("review", "rewrites", "quiz", "--import", FILE, status=1)
+    assert "review.csv line " in message and claim in message and not DECISIONS.exists()
+
+
+def test_words_may_have_the_line_ends_of_their_question(project: None) -> None:
+    question = "Read this.\n\tWhat is next?"
+    row = {"kind": "lr_i", "status": "rejected", "reason": "", "rewrite": None}
+    REWRITES.write(rewrites_path("quiz"), [{"original": question, **row}])
+    (line,) = exported()
+    mine = "Read this.\n\tSay what is next \N{ZERO WIDTH JOINER}."
+    save(FILE, [line | {"decision": "use", "text": mine}])
+    rewrites("--import", FILE)
+    assert read_decisions(DECISIONS)[0].text == mine
+
+
 def test_the_plan_says_what_a_model_would_be_asked(project: None, vouch: Vouch) -> None:
     assert "rewrites to ask" not in vouch("plan"), "rules cost nothing"
     source = {"kind": "server", "url": "http://127.0.0.1:9/v1", "name": "llama"}

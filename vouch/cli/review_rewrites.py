@@ -21,6 +21,7 @@ from vouch.prompts.rewrites.table import (
     COLUMNS,
     RewriteDecision,
     RewriteTask,
+    check_words,
     decisions_path,
     decisions_text,
     read_decisions,
@@ -239,6 +240,8 @@ def _recorded(one: RewriteDecision, words: str | None, before: RewriteDecision |
         if words is None:
             raise UserError(f"{one.where}: there is no rewrite to accept; write use, and the words in text")
         one = replace(one, text=words)
+    elif one.decision == ACCEPT and one.text != (words or "").strip():
+        check_words(one.task.question, one.text, one.where)
     if _says_checks(one) and not (_by_checks(one, words) and (before is None or _says_checks(before))):
         one = replace(one, by="", why="")
     return one

@@ -133,6 +133,7 @@ BAD = [
     ([f"{COLOUR},lr_x,reject,"], "unknown kind lr_x; did you mean lr_v? valid: clean, lr_c, lr_i"),
     ([f"{COLOUR},lr_i,rejected,"], "unknown decision rejected; did you mean reject? valid: accept, drop, reject, use"),
     ([f"{COLOUR},lr_i,use, "], "use needs words in text"),
+    ([f"{COLOUR},lr_i,use,What\x1b[31m is it?"], "line 2: text has a control character or a line end (U+001B)"),
     ([f"{COLOUR},lr_i,drop,"], "only cleaning drops a question"),
     ([f"{COLOUR},lr_i,reject,", f"{COLOUR},lr_i,accept,"], "line 3: a second decision about lr_i of"),
     ([f"{ODD},lr_i,reject,"], "not as many fields"),
