@@ -161,11 +161,17 @@ def test_a_bad_decision_is_one_line(toy: Project, lines: list[str], said: str) -
             "unknown column wy; did you mean why? valid: by, decision, kind, question, text, why",
         ),
         ("question,kind,decision,text,text", "needs one column text"),
+        ("question,kind,decision,,,", "needs one column text"),
+        (
+            f"question,kind,decision,text,, \n{COUNT},lr_i,,,,x",
+            "line 2: has a cell in a column without a name",
+        ),
+        (f"question,kind,decision,text,,\n{COUNT},lr_i,reject,,", "line 2: has not as many fields"),
     ],
 )
 def test_bad_columns_are_one_line(toy: Project, head: str, said: str) -> None:
     decide(toy, head=head)
-    with refused(r"toy\.csv: ") as error:
+    with refused(r"toy\.csv(?:: | line 2: )") as error:
         toy.rows()
     assert said in str(error.value)
 
@@ -176,6 +182,9 @@ def test_decisions_as_spreadsheets_write_them(toy: Project) -> None:
     text = f'question,kind,decision,text,why\r\n{COLOUR},lr_i,use,"Say the colour, please.",shorter\r\n{COUNT},lr_i,,,\r\n'
     path.write_bytes(b"\xef\xbb\xbf" + text.encode())
     assert words(toy.rows())[COLOUR, "lr_i"] == "Say the colour, please."
+    text = f'question,,kind,decision,text, ,\r\n{COLOUR},,lr_i,use,"Say the colour, please.",,\r\n,,,,,,\r\n'
+    path.write_text(text, "utf-8", newline="")
+    assert words(toy.rows())[COLOUR, "lr_i"] == "Say the colour, please.", "columns without name and cells"
     path.write_bytes(b"\xff\xfe")
     with refused("not UTF-8"):
         toy.rows()
