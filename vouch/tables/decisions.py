@@ -1,8 +1,9 @@
 """People's decisions, as CSV files in decisions/, under version control.
 
 A file has the columns of its kind; rows without a decision are ignored, and so are columns that have neither
-a name nor a cell. `by` and `why` (who decided and the reason) are optional. People open these files in spreadsheets, which run a cell that begins with one of `= + -
-@`, a tab or a line end: such a cell is written with an apostrophe in front, which is taken off on reading.
+a name nor a cell. `by` and `why` (who decided and the reason) are optional. People open these files in
+spreadsheets, which run a cell that begins with one of `= + - @`, a tab or a line end: such a cell is written
+with an apostrophe in front, which is taken off on reading.
 
 decisions/judgements/DATASET.csv holds decisions about answers that a judge read:
 
@@ -59,9 +60,7 @@ def decided_rows(
             if None in row or None in row.values():
                 raise UserError(f"{where}: has not as many fields as the first line; quote texts with commas")
             if any(row[name].strip() for name in unnamed):
-                raise UserError(
-                    f"{where}: has a cell in a column without a name; name the column, or empty it"
-                )
+                raise UserError(f"{where}: has a cell in a column without a name; remove it")
             if not row[decision].strip():
                 continue
             row = {name: as_it_was(row[name]) for name in names}
