@@ -128,6 +128,12 @@ def test_a_model_that_takes_no_images(hub: ThreadingHTTPServer) -> None:
     assert pinned_to.endswith("; it takes no images") and lock(text) == text
     entry = loads(text, "models.lock")["models"]["model"]
     assert entry["sees"] is False and "sees" not in loads(lock(WRITTEN), "models.lock")["models"]["model"]
+    for repo, sees in (("owner/writer", False), ("owner/open", None)):
+        text = lock(
+            f"models:\n  model: {{source: {{kind: hub, repo: {repo}, revision: null}}, sees: null}} # ours\n"
+        )
+        entry = loads(text, "models.lock")["models"]["model"]
+        assert entry["sees"] is sees and "# ours" in text, "null says nothing"
     for repo, says in (("owner/writer", "true"), ("owner/open", "false")):
         text = f"models:\n  model: {{source: {{kind: hub, repo: {repo}, revision: null}}, sees: {says}}}\n"
         with pytest.raises(UserError, match=f"model: says sees: {says}, but the model takes .*take sees out"):

@@ -120,6 +120,38 @@ def test_what_passes_every_check_is_accepted_at_once_and_taken_back(project: Non
     assert not DECISIONS.exists()
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"text": "My own words?"}, {"by": "me"}, {"why": "passes every check, doubt 0.00, and reads well"}],
+)
+@pytest.mark.parametrize("applied", [False, True])
+def test_what_a_person_changed_is_not_taken_back(
+    project: None, vouch: Vouch, change: dict[str, str], applied: bool
+) -> None:
+    """Once the next run has applied them, the words are those of the table, too."""
+    rewrites("--accept-checked")
+    rows = exported()
+    (row,) = [row for row in rows if row["kind"] == "lr_i" and row["decision"]]
+    row |= change
+    save(FILE, rows)
+    rewrites("--import", FILE)
+    if applied:
+        run_stage()
+        rewrites("--import", FILE)
+    exported()
+    assert "1 taken back, 1 decisions left" in vouch("review", "rewrites", "quiz", "--undo-checked")
+    (left,) = read_decisions(DECISIONS)
+    assert {"text": left.text, "by": left.by, "why": left.why}.items() >= change.items()
+
+
+def test_words_changed_in_the_decisions_themselves_are_not_taken_back(project: None, vouch: Vouch) -> None:
+    rewrites("--accept-checked")
+    text = DECISIONS.read_text("utf-8").replace("Tell me what colour the circle is.", "My own words?")
+    DECISIONS.write_text(text, "utf-8")
+    assert "1 taken back, 1 decisions left" in vouch("review", "rewrites", "quiz", "--undo-checked")
+    assert read_decisions(DECISIONS)[0].text == "My own words?"
+
+
 def test_accepting_stops_at_a_doubt(project: None, vouch: Vouch) -> None:
     row = {"kind": "clean", "status": "accepted", "reason": "", "failed": []}
     texts = {"Is the the cat red?": "Is the cat red?", "Is the cat which is fat red?": "Is the cat red?"}
@@ -136,7 +168,19 @@ def test_an_export_never_overwrites_decisions_that_were_not_imported(project: No
     text = vouch("review", "rewrites", "quiz", "--export", FILE, status=1)
     assert "review.csv line 2: a decision that was not taken over" in text and load(FILE) == rows
     rewrites("--import", FILE)
-    assert exported()[-1]["decision"] == "reject"
+    rows = exported()
+    assert rows[-1]["decision"] == "reject"
+    rows[-1] |= {"decision": "use", "text": "Red?", "by": "me", "why": "short"}
+    rows[-2]["decision"] = "accept"
+    save(FILE, rows)
+    rewrites("--import", FILE)
+    assert "" not in [row["text"] for row in exported() if row["decision"]], "accepted words were added"
+    rows = load(FILE)
+    for column in ("text", "by", "why"):
+        changed = [row | ({column: "Green?"} if row["decision"] == "use" else {}) for row in rows]
+        save(FILE, changed)
+        text = vouch("review", "rewrites", "quiz", "--export", FILE, status=1)
+        assert "a decision that was not taken over" in text and load(FILE) == changed, column
 
 
 def test_a_text_that_a_spreadsheet_would_run_comes_back_as_it_was(project: None) -> None:
@@ -180,6 +224,41 @@ def test_bad_files_and_names_are_one_line_and_change_nothing(project: None, vouc
     assert "did you mean quiz?" in vouch("review", "rewrites", "quizz", status=1)
     text = vouch("review", "rewrites", "quiz", "--import", "nowhere.csv", status=1)
     assert "nowhere.csv: no such file; write it with --export" in text and not DECISIONS.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        (
+            "What\x1b[31m is it?",
+            "text has a control character or a line end (U+001B) that its question has not",
+        ),
+        ("What is\n it?", "(U+000A)"),
+        ("What is\u2028it?", "(U+2028)"),
+        ("What is \ufffd?", "(U+FFFD)"),
+        ("x" * 200_000, "text has 200000 characters; correct it"),
+    ],
+)
+@pytest.mark.parametrize("decision", ["use", "accept"])
+def test_words_that_cannot_be_asked_are_one_line_and_change_nothing(
+    project: None, vouch: Vouch, decision: str, text: str, claim: str
+) -> None:
+    rows = exported()
+    rows[-1] |= {"decision": decision, "text": text}
+    save(FILE, rows)
+    message = vouch("review", "rewrites", "quiz", "--import", FILE, status=1)
+    assert "review.csv line " in message and claim in message and not DECISIONS.exists()
+
+
+def test_words_may_have_the_line_ends_of_their_question(project: None) -> None:
+    question = "Read this.\n\tWhat is next?"
+    row = {"kind": "lr_i", "status": "rejected", "reason": "", "rewrite": None}
+    REWRITES.write(rewrites_path("quiz"), [{"original": question, **row}])
+    (line,) = exported()
+    mine = "Read this.\n\tSay what is next \N{ZERO WIDTH JOINER}."
+    save(FILE, [line | {"decision": "use", "text": mine}])
+    rewrites("--import", FILE)
+    assert read_decisions(DECISIONS)[0].text == mine
 
 
 def test_the_plan_says_what_a_model_would_be_asked(project: None, vouch: Vouch) -> None:

@@ -208,8 +208,8 @@ def locked(
         without = served_without_images(name, source.url, source.name)
         if not without:
             advice = (
-                f"does not answer whether {source.name} takes images; start it and run `vouch lock {name}` "
-                "again"
+                f"does not answer whether {source.name} takes images; start it and run "
+                f"`vouch lock {name}` again"
                 if without is None
                 else "use it as it is"
             )
@@ -222,7 +222,7 @@ def locked(
 
 def _noted(name: str, entry: CommentedMap, sees: bool) -> str:
     """Writes into an entry that its model takes no images; says so. Raises UserError if it says otherwise."""
-    if entry.get("sees", sees) != sees:
+    if entry.get("sees") not in (None, sees):
         raise UserError(
             f"{MODELS}: {name}: says sees: {str(not sees).lower()}, but the model takes "
             f"{'' if sees else 'no '}images; take sees out of it"
@@ -230,6 +230,7 @@ def _noted(name: str, entry: CommentedMap, sees: bool) -> str:
     if sees:
         return ""
     _put(entry, "sees", False)
+    entry["sees"] = False  # also in place of `sees: null`
     return "; it takes no images"
 
 

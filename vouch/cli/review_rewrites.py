@@ -1,6 +1,7 @@
 """`vouch review rewrites`: which reworded questions are asked."""
 
 import argparse
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,6 +21,7 @@ from vouch.prompts.rewrites.table import (
     COLUMNS,
     RewriteDecision,
     RewriteTask,
+    check_words,
     decisions_path,
     decisions_text,
     read_decisions,
@@ -110,8 +112,8 @@ def _accept_checked(path: Path, rows: Sequence[Row], decided: Decisions, most: f
 
 def _undo_checked(path: Path, rows: Sequence[Row], decided: Decisions) -> str:
     """Takes back what --accept-checked accepted among the rows; returns what to say about it."""
-    shown = set(map(_task, rows))
-    kept = {task: one for task, one in decided.items() if task not in shown or not _by_checks(one)}
+    words = {_task(row): row["rewrite"] for row in rows}
+    kept = {task: one for task, one in decided.items() if not _by_checks(one, words.get(task))}
     _write(path, decided, kept)
     return f"rewrites: {len(decided) - len(kept)} taken back, {len(kept)} decisions left in {path}"
 
@@ -125,7 +127,8 @@ def _write(path: Path, before: Decisions, after: Decisions) -> None:
 
 
 CHECKS, PASSES = "checks", "passes every check"
-"""`by` and `why` of a decision of --accept-checked."""
+"""`by` and the beginning of `why` of a decision of --accept-checked."""
+_WHY = re.compile(rf"{PASSES}, doubt \d+\.\d\d")
 
 
 def _task(row: Row) -> RewriteTask:
@@ -146,9 +149,13 @@ def _accepted(row: Row) -> RewriteDecision:
     )
 
 
-def _by_checks(one: RewriteDecision) -> bool:
-    """Whether --accept-checked made a decision, and nobody changed it."""
-    return (one.decision, one.by) == (ACCEPT, CHECKS) and one.why.startswith(PASSES)
+def _says_checks(one: RewriteDecision) -> bool:
+    return (one.decision, one.by) == (ACCEPT, CHECKS) and bool(_WHY.fullmatch(one.why))
+
+
+def _by_checks(one: RewriteDecision, words: str | None) -> bool:
+    """Whether --accept-checked made a decision, and nobody changed it. words: the rewrite in the table."""
+    return _says_checks(one) and words is not None and one.text == words.strip()
 
 
 def by_doubt(rows: Sequence[Row], decided: Decisions) -> list[Row]:
@@ -160,7 +167,7 @@ def _check_nothing_lost(path: Path, decided: Decisions) -> None:
     """Raises UserError if an export would overwrite decisions that were not taken over."""
     for one in read_decisions(path, INFORMATION):
         known = decided.get(one.task)
-        if known is None or known.decision != one.decision:
+        if known is None or replace(_recorded(one, known.text, known), where=known.where) != known:
             raise UserError(
                 f"{one.where}: a decision that was not taken over; --import it, or remove the file"
             )
@@ -216,16 +223,25 @@ def _import_rewrites(dataset: str, source: Path) -> int:
             )
     path = decisions_path(dataset)
     kept = {one.task: one for one in read_decisions(path)}
-    kept |= {one.task: _with_words(one, words[one.task]) for one in new}
+    kept |= {one.task: _recorded(one, words[one.task], kept.get(one.task)) for one in new}
     write_text(path, decisions_text(kept.values()))
     print(f"rewrites: {len(new)} decisions taken over, {len(kept)} in {path}; `dvc repro` applies them")
     return 0
 
 
-def _with_words(one: RewriteDecision, words: str | None) -> RewriteDecision:
-    """Adds the words to an accepted rewrite, so that another rewriter changes nothing."""
-    if one.decision != ACCEPT or one.text:
-        return one
-    if words is None:
-        raise UserError(f"{one.where}: there is no rewrite to accept; write use, and the words in text")
-    return replace(one, text=words)
+def _recorded(one: RewriteDecision, words: str | None, before: RewriteDecision | None) -> RewriteDecision:
+    """A decision of a file as decisions/rewrites takes it over.
+
+    An accepted rewrite gets its words, so that another rewriter changes nothing. Words that a person changed
+    are not those that the checks accepted, so that --undo-checked leaves them. words: the rewrite in the
+    table. before: the decision so far.
+    """
+    if one.decision == ACCEPT and not one.text:
+        if words is None:
+            raise UserError(f"{one.where}: there is no rewrite to accept; write use, and the words in text")
+        one = replace(one, text=words)
+    elif one.decision == ACCEPT and one.text != (words or "").strip():
+        check_words(one.task.question, one.text, one.where)
+    if _says_checks(one) and not (_by_checks(one, words) and (before is None or _says_checks(before))):
+        one = replace(one, by="", why="")
+    return one

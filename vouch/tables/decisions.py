@@ -1,8 +1,9 @@
 """People's decisions, as CSV files in decisions/, under version control.
 
-A file has the columns of its kind; rows without a decision are ignored. `by` and `why` (who decided and the
-reason) are optional. People open these files in spreadsheets, which run a cell that begins with one of `= + -
-@`, a tab or a line end: such a cell is written with an apostrophe in front, which is taken off on reading.
+A file has the columns of its kind; rows without a decision are ignored, and so are columns that have neither
+a name nor a cell. `by` and `why` (who decided and the reason) are optional. People open these files in
+spreadsheets, which run a cell that begins with one of `= + - @`, a tab or a line end: such a cell is written
+with an apostrophe in front, which is taken off on reading.
 
 decisions/judgements/DATASET.csv holds decisions about answers that a judge read:
 
@@ -51,14 +52,18 @@ def decided_rows(
     csv.field_size_limit(LONGEST_CELL)
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
-        _check_columns(reader.fieldnames or (), needed, further, path)
+        unnamed = _name_unnamed(reader)
+        names = [name for name in reader.fieldnames or () if name not in unnamed]
+        _check_columns(names, needed, further, path)
         for row in reader:
             where = f"{path} line {reader.reader.line_num}"
             if None in row or None in row.values():
                 raise UserError(f"{where}: has not as many fields as the first line; quote texts with commas")
+            if any(row[name].strip() for name in unnamed):
+                raise UserError(f"{where}: has a cell in a column without a name; remove it")
             if not row[decision].strip():
                 continue
-            row = {name: as_it_was(cell) for name, cell in row.items()}
+            row = {name: as_it_was(row[name]) for name in names}
             key, named = about(row) if about else (where, "")
             if key in decided:
                 raise UserError(
@@ -81,6 +86,15 @@ def are_there(path: Path) -> bool:
     if os.path.lexists(path):
         raise UserError(f"{path}: is no file; put the CSV file of decisions there, or remove it")
     return False
+
+
+def _name_unnamed(reader: "csv.DictReader[str]") -> set[str]:
+    """Gives columns without a name, which spreadsheets add, names that no column has; returns these."""
+    names = list(reader.fieldnames or ())
+    longest = max(map(len, names), default=0)
+    unnamed = {at: " " * (longest + 1 + at) for at, name in enumerate(names) if not name.strip()}
+    reader.fieldnames = [unnamed.get(at, name) for at, name in enumerate(names)]
+    return set(unnamed.values())
 
 
 def _check_columns(names: Iterable[str], needed: Sequence[str], further: Sequence[str], path: Path) -> None:

@@ -133,6 +133,7 @@ BAD = [
     ([f"{COLOUR},lr_x,reject,"], "unknown kind lr_x; did you mean lr_v? valid: clean, lr_c, lr_i"),
     ([f"{COLOUR},lr_i,rejected,"], "unknown decision rejected; did you mean reject? valid: accept, drop, reject, use"),
     ([f"{COLOUR},lr_i,use, "], "use needs words in text"),
+    ([f"{COLOUR},lr_i,use,What\x1b[31m is it?"], "line 2: text has a control character or a line end (U+001B)"),
     ([f"{COLOUR},lr_i,drop,"], "only cleaning drops a question"),
     ([f"{COLOUR},lr_i,reject,", f"{COLOUR},lr_i,accept,"], "line 3: a second decision about lr_i of"),
     ([f"{ODD},lr_i,reject,"], "not as many fields"),
@@ -160,11 +161,17 @@ def test_a_bad_decision_is_one_line(toy: Project, lines: list[str], said: str) -
             "unknown column wy; did you mean why? valid: by, decision, kind, question, text, why",
         ),
         ("question,kind,decision,text,text", "needs one column text"),
+        ("question,kind,decision,,,", "needs one column text"),
+        (
+            f"question,kind,decision,text,, \n{COUNT},lr_i,,,,x",
+            "line 2: has a cell in a column without a name",
+        ),
+        (f"question,kind,decision,text,,\n{COUNT},lr_i,reject,,", "line 2: has not as many fields"),
     ],
 )
 def test_bad_columns_are_one_line(toy: Project, head: str, said: str) -> None:
     decide(toy, head=head)
-    with refused(r"toy\.csv: ") as error:
+    with refused(r"toy\.csv(?:: | line 2: )") as error:
         toy.rows()
     assert said in str(error.value)
 
@@ -175,6 +182,9 @@ def test_decisions_as_spreadsheets_write_them(toy: Project) -> None:
     text = f'question,kind,decision,text,why\r\n{COLOUR},lr_i,use,"Say the colour, please.",shorter\r\n{COUNT},lr_i,,,\r\n'
     path.write_bytes(b"\xef\xbb\xbf" + text.encode())
     assert words(toy.rows())[COLOUR, "lr_i"] == "Say the colour, please."
+    text = f'question,,kind,decision,text, ,\r\n{COLOUR},,lr_i,use,"Say the colour, please.",,\r\n,,,,,,\r\n'
+    path.write_text(text, "utf-8", newline="")
+    assert words(toy.rows())[COLOUR, "lr_i"] == "Say the colour, please.", "columns without name and cells"
     path.write_bytes(b"\xff\xfe")
     with refused("not UTF-8"):
         toy.rows()

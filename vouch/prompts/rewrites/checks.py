@@ -80,6 +80,19 @@ def failures(kind: str, original: str, rewrite: str) -> Mapping[str, str]:
     return {name: problem for name, problem in problems.items() if problem}
 
 
+def unfit(original: str, text: str) -> str:
+    """Why a person's words cannot be asked, whatever they mean; empty if they can: they are endless, or hold
+    a control character or a line end that the question has none of."""
+    new = sorted(char for char in set(text) - set(original) if _controls(char))
+    if new:
+        return f"has a control character or a line end (U+{ord(new[0]):04X}) that its question has not"
+    return _not_endless("", original, text)
+
+
+def _controls(char: str) -> bool:
+    return char == _BROKEN or unicodedata.category(char) in ("Cc", "Zl", "Zp")
+
+
 def doubt(kind: str, original: str, rewrite: str | None, failed: Sequence[str]) -> float:
     """How doubtful a rewrite is: the number of checks that it fails, plus the share (0 to 1) of content words
     that only it or the question has. 2 if there is no rewrite."""

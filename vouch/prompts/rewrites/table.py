@@ -20,7 +20,7 @@ from typing import Any
 
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.prompts.asking import Reply
-from vouch.prompts.rewrites.checks import failures
+from vouch.prompts.rewrites.checks import failures, unfit
 from vouch.prompts.rewrites.content import instruction
 from vouch.tables.asked import ACCEPTED, BY_HAND, CLEAN, KINDS, NEGATIONS, REJECTED
 from vouch.tables.decisions import OPTIONAL, csv_text, decided_rows
@@ -121,9 +121,18 @@ def read_decisions(path: Path, further: Sequence[str] = ()) -> list[RewriteDecis
             raise UserError(f"{where}: use needs words in text; write them, or reject")
         if decision == DROP and kind != CLEAN:
             raise UserError(f"{where}: only cleaning drops a question; reject this rewrite instead")
+        if decision == USE:
+            check_words(row["question"], text, where)
         task = RewriteTask(row["question"], kind)
         decisions.append(RewriteDecision(task, decision, text, row.get("by", ""), row.get("why", ""), where))
     return decisions
+
+
+def check_words(question: str, text: str, where: str) -> None:
+    """Raises UserError if a person's words for a question cannot be asked."""
+    problem = unfit(question, text)
+    if problem:
+        raise UserError(f"{where}: text {problem}; correct it")
 
 
 def check_known(
