@@ -171,6 +171,7 @@ ERRORS = [
     (NEVER, 500, "Failed to load image or audio file"),
     (NEVER, 500, "Conversation roles must alternate user/assistant/user/assistant/..."),
     (NEVER, 404, "No endpoints found that support image input"),
+    (NEVER, 404, "No endpoints found that support image resolution 64x64"),
     (NEVER, 501, "This server does not do this"),
     (NEVER, 400, "At most 1 image(s) may be provided in one request."),
     (NEVER, 400, "Invalid content type. image_url is only supported by certain models."),

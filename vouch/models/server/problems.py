@@ -13,13 +13,39 @@ _ABOUT_QUESTION = re.compile(
     r"|content.(policy|management|filter)|moderation|flagged|safety",
     re.IGNORECASE,
 )
-# Messages of a model that takes no images at all: vLLM, llama.cpp, Ollama, OpenAI, OpenRouter and others. One
-# about a single image, such as an unsupported format, must not match.
+# Messages of a model that takes no images at all: vLLM, llama.cpp, Ollama, OpenAI, OpenRouter and others. A
+# claim must be of all images, and end there or name the model or server: "animated images", "this image", or
+# "images ... in the system message" are about one request, as are formats and sizes.
+_START = r"(?:^|[.:;,!]\s+|[\"'`{(\[/:]|\b[45]\d\d )"
+_END = (
+    r"(?=[\"'`]*(?:\s*$|[.!](?:[\s\"'`]|$)|[\"'`]\s*[,}\]]|; messages\b"
+    r"| - hint\b| \((?:ref|code|type|request)\b"
+    r"|,? (?:please|only text)\b"
+    r"|,? (?:by|for|on|with) (?:(?:this|the|your|current|selected|requested|chosen|provided) ){0,3}"
+    r"(?:model|server|endpoint|deployment|provider|engine|backend|api)\b"
+    r"(?!'s| (?:above|as|at|below|by|for|if|in|over|when|with)\b)))"
+)
+_ALL = r"(?:(?:image|vision|multi-?modal)s?(?: (?:input|content)s?)?)"
+_NOT = r"(?: (?:is|are))?(?: not (?:currently )?(?:supported|enabled)|n't (?:supported|enabled)| unsupported)"
+_BESIDE = r"(?:roles?|messages?|prompts?|system|assistant|tool|user|formats?|decoder|fields?|parameters?)"
 _TAKES_NO_IMAGES = re.compile(
-    r"not a multi-?modal model|(image|vision)s?( input)?s? (is|are) not supported|mmproj"
-    r"|(not|n't) support (image|vision|multi-?modal)s?( inputs?| content)?($|[^\w ]| (by|for)\b| \()"
-    r"|required for image input|endpoints? found that support (image|vision|multi-?modal)"
-    r"|image_url is only supported by|(unsupported content part type|unknown variant)\W{1,4}image_url",
+    "|".join(
+        (
+            r"\bnot a (?:multi-?modal|vision) model\b",
+            r"\bmodel \S+(?: is)? not supported for vision" + _END,
+            r"\bat most 0 (?:image|vision_chunk)(?:s|\(s\))? may be provided in one (?:prompt|request)\b",
+            r"\bmissing data required for image input\b",
+            r"\bimage_url is only supported by (?:certain|some|other) models",
+            r"\bunsupported content (?:part )?type\W{1,4}image_url" + _END,
+            r"\bunknown variant\W{1,4}image_url\W{1,4}expected (?![\w`, ]*image)",
+            r"\bcontent (?:part )?type\W{1,3}image_url[\"'`]?" + _NOT + _END,
+            r"\bendpoints? found that support " + _ALL + _END,
+            rf"\b(?!{_BESIDE}\b)[\w.:/-]{1, 80}[\"'`)\]]* (?:(?:do|does) not|(?:do|does)n't) support "
+            + _ALL
+            + _END,
+            _START + r"(?!image is|image not)" + _ALL + _NOT + _END,
+        )
+    ),
     re.IGNORECASE,
 )
 # Other messages, of any status, after which no other try can succeed.
@@ -71,7 +97,7 @@ def cannot_succeed(status: int, problem: str) -> bool:
     if status == 501:
         return True
     if status == 404:  # of the model, unless it is of images
-        return takes_no_images(problem)
+        return takes_no_images(problem) or "found that support image" in problem
     if status not in (429, 500) or may_pass(problem):
         return False
     return any(kind.search(problem) for kind in (_CANNOT, _TAKES_NO_IMAGES, _ABOUT_QUESTION))
