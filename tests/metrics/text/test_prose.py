@@ -52,7 +52,7 @@ def test_a_mention_counts_if_it_is_about_the_question(
     [
         ("【答案】C", "C"), ("【答案】：B", "B"), ("【正解】B", "B"), ("[Answer] B", "B"), ("【选项】A 红 B 蓝", NONE), ("C三角形的面积", NONE), ("C是正确答案", "C"),
         ("A ✗\nB ✓\nC ✗", "B"), ("- [ ] A\n- [x] B\n- [ ] C", "B"), ("| option | |\n|---|---|\n| A | ❌ |\n| B | ✅ |", "B"), ("✅ B", "B"),
-        ("✗ A. a red circle\n✓ B. a blue circle", "B"), ("A ✓\nB ✓\nC ✗", NONE), ("A ✗\nB ✗", NONE), ("A ✓\nB ✗\n\nThe answer is C.", "C"), ("A（×）\nB（√）", "B"),
+        ("✗ A. a red circle\n✓ B. a blue circle", "B"), ("A ✓\nB ✓\nC ✗", "AB"), ("A ✗\nB ✗", NONE), ("A ✓\nB ✗\n\nThe answer is C.", "C"), ("A（×）\nB（√）", "B"),
         ("option 2", "B"), ("Option 2: a blue circle", "B"), ("The second option.", "B"), ("I choose the third option.", "C"), ("The answer is option 3.", "C"),
         ("The first option is wrong, the second option is correct.", "B"), ("Option 7", NONE), ("第二个选项", "B"), ("選択肢2", "B"), ("La segunda opción.", "B"),
         ("There is an option 2.5 times larger.", NONE), ("The options 1, 2 and 3 differ.", NONE), ("Not the first option but the second option.", "B"),
@@ -63,10 +63,46 @@ def test_ticks_positions_and_headings(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "expected"), [("Which is not a circle?", "B"), ("Which is a circle?", NONE)]
+    ("question", "expected"), [("Which is not a circle?", "B"), ("Which is a circle?", "AC")]
 )
 def test_the_only_cross_answers_what_is_not_so(question: str, expected: str) -> None:
     assert verdict("A ✓\nB ✗\nC ✓", question=question) == expected
+
+
+ANIMALS, ANIMAL = ("cat", "dog", "bird", "fish"), "Which animal is in the image?"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # A lone cross or empty box counts against its option.
+        ("✗ cat", NONE), ("✗ B) dog", NONE), ("Wrong: ✗ dog", NONE), ("- [ ] dog", NONE), ("dog ❌", NONE), ("✖️ dog", NONE), ("- [ ] B) dog", NONE),
+        ("Wrong: ✗ dog, ✗ bird", NONE), ("✗ cat and dog", NONE), ("✗ cat\nIt is a dog.", "B"), ("✗ dog\n\nB", "B"), ("✅ dog", "B"), ("✔️ dog", "B"), ("- [x] dog", "B"),
+        # Signs in one line, before or behind their options.
+        ("✅ cat ❌ dog ❌ bird ❌ fish", "A"), ("❌ cat ✅ dog ❌ bird", "B"), ("cat ❌ dog ✅ bird ❌", "B"), ("cat ❌, dog ✅, bird ❌", "B"), ("[ ] cat [x] dog [ ] bird", "B"),
+        ("Right: ✅ cat. Wrong: ❌ dog.", "A"), ("A ✗ B ✗ C ✓ D ✗", "C"), ("A ✗ | B ✓ | C ✗", "B"),
+        # Several ticks are several answers, unless the text commits to one.
+        ("✅ cat ✅ dog ❌ bird ❌ fish", "AB"), ("cat ✅ dog ✅ bird ❌", "AB"), ("✅ cat\n✅ dog\n❌ bird", "AB"), ("- [x] cat\n- [x] dog\n- [ ] bird", "AB"),
+        ("✅ cat ✅ dog\n\nThe answer is B.", "B"), ("✅ cat ✅ dog\n\nB", "B"), ("✅ cat ✅ dog\n\nI cannot tell.", DECLINED),
+        # Options one after another with nothing between them are a list.
+        ("Possible answers: A) cat B) dog", NONE), ("Mögliche Antworten: A) cat B) dog", NONE), ("Réponses possibles : A) cat B) dog", NONE),
+        ("Possible answers: (A) cat (B) dog", NONE), ("Possible answers: A) cat B) dog. The answer is B.", "B"), ("Possible answers: A) cat B) dog\n\nIt is a dog.", "B"),
+        ("Answer: A) cat", "A"), ("Not A) cat but B) dog", "B"), ("Answer: A) cat and B) dog", "AB"),
+        # A number and a letter that contradict each other name two options.
+        ("option 2 (C)", "BC"), ("Option 2 (C)", "BC"), ("The answer is option 2 (C).", "BC"), ("C (option 2)", "BC"), ("the second option (C)", "BC"), ("option 2 (B)", "B"), ("(B) (option 2)", "B"),
+        ("Option 2 (C: bird)", "BC"), ("Option 1 (A) cat Option 2 (B) dog Option 3 (C) bird", NONE), ("Option 2 (C is too far away)", "B"),
+    ],
+)  # fmt: skip
+def test_signs_lists_and_contradictions(text: str, expected: str) -> None:
+    assert verdict(text, ANIMALS, ANIMAL) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("✗ dog", "B"), ("- [ ] dog", NONE), ("- [x] A\n- [ ] B", "A"), ("✓ cat ✗ dog ✓ bird", "B"), ("✓ cat ✓ dog ✗ bird ✗ fish", NONE)],
+)  # fmt: skip
+def test_signs_if_the_question_asks_what_is_not_so(text: str, expected: str) -> None:
+    assert verdict(text, ANIMALS, "Which animal is not in the image?") == expected
 
 
 def test_numbers_are_no_positions_if_options_or_labels_are_numbers() -> None:
@@ -77,7 +113,7 @@ def test_numbers_are_no_positions_if_options_or_labels_are_numbers() -> None:
 @pytest.mark.parametrize(
     "piece",
     [
-        "A solid is hard. ", "The capital is Lima ", "A ✓\n", "- [x] B\n", "option 2 ", "the second option ", "identify a solid ",
+        "A solid is hard. ", "The capital is Lima ", "A ✓\n", "- [x] B\n", "✅ a gas ✅ Lima ", "a gas ❌ Lima ✅ ", "✗ ", "[ ] ", "- [ ] A\n", "option 2 (C) ", "A) a gas B) a liquid ", "option 2 ", "the second option ", "identify a solid ",
         "(E) yes\n", "A: a: ", "[answer] ", "\\boxed{A} ", "A. a gas\nB. a liquid\n", "° C ",
     ],
 )  # fmt: skip

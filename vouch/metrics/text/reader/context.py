@@ -90,6 +90,7 @@ _SOUGHT = re.compile(cues.word("sought") + r"[^,.;\n]*$")
 _PRONOUN = re.compile(rf"\W{{0,4}}(?:{cues.piece('mine')} )?{cues.piece('pronoun')}(?:'s| )")
 _SHORTEST, _FARTHEST, _NEAR = 5, 400, 48
 _HEADING = re.compile(r"(?m)^[^\n]{1,80}:[ \t*]{0,4}$")
+_SIGN_BEHIND = re.compile(r"[ \t)\]\"'*:|]{0,6}" + cues.SIGN.pattern)
 _SUITS = re.compile(cues.piece("suits"))
 _OFFERED = re.compile(
     "".join(f"(?<!{one} )" for one in cues.phrases("chosen")) + rf"{cues.piece('offers')}\W{{0,6}}$"
@@ -109,6 +110,11 @@ _TAKEN_BACK = rf"{cues.word('corrects')}[\s,、。:;.!?…—–-]{{0,6}}"
 _CORRECTS = re.compile(
     rf"{_TAKEN_BACK}(?:{cues.word('told')}[\s:]{{0,3}})?(?:{cues.word('called')}\s)?[\s\"'(\[*]{{0,4}}$"
 )
+
+
+def _begins(low: str) -> bool:
+    """Whether at most a bullet or the line of a table is in this text before an option."""
+    return _BULLET.fullmatch(low.replace("|", " ").lstrip()) is not None
 
 
 def _fillers(low: str) -> bool:
@@ -174,15 +180,27 @@ class Context:
             self.text.low[max(self.begin, self.group.start - 300) : self.group.start]
         )
 
-    def sign(self, after: int) -> str:
-        """TICK or CROSS if it begins its line, which has one such sign before the next piece (at `after`)."""
-        text, start = self.text, self.group.start
-        bare = cues.SIGN.sub("", text.low[self.line : start]).replace("|", " ").lstrip()
-        if start - self.line > _NEAR or not _BULLET.fullmatch(bare):
+    def opening_sign(self, after: int) -> str:
+        """TICK, CROSS or EMPTY if it begins its line, which has one such sign before the next piece (at
+        `after`). If that follows in the line, a sign before this piece is its own."""
+        low, start = self.text.low, self.group.start
+        if start - self.line > _NEAR or not _begins(cues.SIGN.sub("", low[self.line : start])):
             return ""
-        end = text.low.find("\n", self.group.end)
-        signs = cues.signs(text.low[self.line : min(after, end) if end >= 0 else after])
+        end = low.find("\n", self.group.end, after)
+        ahead = cues.signs(low[self.line : start]) if end < 0 and after < len(low) else ()
+        signs = ahead or cues.signs(low[self.line : end if end >= 0 else after])
         return next(iter(signs)) if len(signs) == 1 else ""
+
+    def sign_before(self, begin: int) -> str:
+        """The sign right before it, not before `begin`."""
+        near = self.text.low[max(begin, self.group.start - _NEAR) : self.group.start]
+        ahead = list(cues.SIGN.finditer(near))
+        return next(iter(cues.signs(ahead[-1].group()))) if ahead and _begins(near[ahead[-1].end() :]) else ""
+
+    def sign_behind(self) -> str:
+        """The sign right behind it."""
+        sign = _SIGN_BEHIND.match(self.text.low, self.group.end)
+        return next(iter(cues.signs(sign.group()))) if sign else ""
 
     @property
     def boxed(self) -> bool:

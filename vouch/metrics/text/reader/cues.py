@@ -188,10 +188,10 @@ POSITIONS: Mapping[str, int] = {
     word.strip(): int(number) - 1 for number, line in _CUES["position"].items() for word in line.split(",")
 }
 """Index of the option that is called the first, the second, ..."""
-SIGNS = TICK, CROSS = "tick", "cross"
+SIGNS = TICK, CROSS, EMPTY = "tick", "cross", "empty"
 _ALL_SIGNS = tuple((sign, kind) for kind in SIGNS for sign in phrases(kind))
 _ASCII_SIGNS = tuple((sign, kind) for sign, kind in _ALL_SIGNS if sign.isascii())
-SIGN = re.compile(piece(*SIGNS))
+SIGN = re.compile(piece(*SIGNS) + "\ufe0f?")
 _COUNTED = tuple(phrases("counted"))
 _ASCII_COUNTED = tuple(noun for noun in _COUNTED if noun.isascii())
 EQUAL = (YES, NO, *(frozenset(word.strip() for word in line.split(",")) for line in _CUES["equal"].values()))
@@ -209,7 +209,7 @@ def counted(low: str) -> list[tuple[int, int]]:
 
 
 def signs(low: str) -> frozenset[str]:
-    """The signs that a text in lower case has: TICK, CROSS or both."""
+    """The signs that a text in lower case has: of TICK, CROSS and EMPTY."""
     listed = _ASCII_SIGNS if low.isascii() else _ALL_SIGNS
     return frozenset([kind for sign, kind in listed if sign in low])
 

@@ -7,8 +7,9 @@ other words (`restated`).
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 
 from vouch.metrics.text.numbers import FORMULA, number
 from vouch.metrics.text.reader import cues
@@ -21,6 +22,7 @@ from vouch.metrics.text.wording import boxed
 STATEMENT, CORRECTION, LINE, OPENING = "statement", "correction", "line", "opening"
 CONCLUSION, COMPARISON = "conclusion", "comparison"
 MENTION, CONDITIONAL, AGAINST, LISTED, NOISE = "mention", "condition", "against", "enumeration", "noise"
+TICKED = "several ticks"
 _ECHOED = 3  # options in boxes, or letters beyond the options, that make a list
 _FOLLOWED = 20  # pieces
 _LETTER_A = re.compile(r"(?:a:\s*)+")
@@ -104,10 +106,15 @@ class Weighed:
         it, group = self.found[index], self.found[index].group
         if it.boxed and not self.many_boxes:
             return NOISE if self.unfit and not group.marked else STATEMENT
-        if index in self.signs:
-            return STATEMENT if self.signs[index] else AGAINST
-        if kind := self._denied(index):
-            return kind
+        sign = self.signs.get(index, "")
+        if sign and sign != TICKED:
+            return sign
+        kind = self._denied(index) or self._said(index)
+        return sign if sign and kind not in (STATEMENT, AGAINST) else kind
+
+    def _said(self, index: int) -> str:
+        """The kind of a piece that no sign and no denial decides."""
+        it, group = self.found[index], self.found[index].group
         yes_no = not group.marked and group.places[0] in self.known.answers.values()
         affirmed = it.affirmed and not yes_no and not self._qualified(it, self.listed[index])
         return self._set_aside(index, affirmed) or self._committed(index, yes_no, affirmed)
@@ -252,26 +259,45 @@ class Weighed:
         )
 
 
-def _signs(text: AnswerText, pieces: list[Context]) -> dict[int, bool]:
-    """Whether the sign in a piece's line or row chooses its option: of a list or table of ticks and crosses.
+def _signs(text: AnswerText, pieces: list[Context]) -> dict[int, str]:
+    """The kind of each piece that has a sign of its own: of a list, table or row of ticks, crosses and boxes.
 
     A tick chooses if one option has it; if the question asks what is not so, the sign that only one has does.
-    Empty where that leaves none.
+    Otherwise crosses and empty boxes count against their options, and several ticks are several answers.
     """
-    signs: dict[int, str] = {}
-    for index, it in enumerate(pieces):
-        after = pieces[index + 1].group.start if index + 1 < len(pieces) else len(text.low)
-        if len(it.group.places) == 1 and (sign := it.sign(after)):
-            signs[index] = sign
+    signs = {
+        index: sign
+        for index, sign in _beside(text, pieces)
+        if len(pieces[index].group.places) == 1 or sign != cues.TICK
+    }
     having = {kind: {pieces[at].group.places for at in signs if signs[at] == kind} for kind in cues.SIGNS}
-    single = [kind for kind in cues.SIGNS if len(having[kind]) == 1]
-    if text.asks_denial and len(single) == 1:
-        chosen = single[0]
-    elif cues.TICK in single and not text.asks_denial:
-        chosen = cues.TICK
+    single = [kind for kind in (cues.TICK, cues.CROSS) if len(having[kind]) == 1]
+    kinds = dict.fromkeys(cues.SIGNS, AGAINST)
+    if text.asks_denial:
+        kinds |= {single[0]: STATEMENT} if len(single) == 1 else {cues.TICK: NOISE, cues.CROSS: NOISE}
     else:
-        return {}
-    return {index: sign == chosen for index, sign in signs.items()}
+        kinds[cues.TICK] = STATEMENT if cues.TICK in single else TICKED
+    return {index: kinds[sign] for index, sign in signs.items()}
+
+
+def _beside(text: AnswerText, pieces: list[Context]) -> Iterator[tuple[int, str]]:
+    """Pieces with their signs. The first piece and the first sign of a line say whether signs stand before
+    the options of that line or behind them."""
+    ahead = behind = False
+    last = 0
+    for index, it in enumerate(pieces):
+        start = it.group.start
+        after = pieces[index + 1].group.start if index + 1 < len(pieces) else len(text.low)
+        sign = ""
+        if not index or "\n" in text.low[last:start]:
+            ahead = bool(cues.signs(text.low[it.line : start]))
+            sign = it.opening_sign(after) or (it.sign_before(it.line) if ahead else "")
+            behind = bool(sign) and not ahead
+        elif ahead or behind:
+            sign = it.sign_before(last) if ahead else it.sign_behind()
+        if sign:
+            yield index, sign
+        last = it.group.end
 
 
 def _unfit(box: str, known: Known) -> bool:
@@ -293,7 +319,7 @@ def _explains(last: Context, it: Context) -> bool:
 
 def _runs(found: list[Context], options: int) -> list[bool]:
     """Whether each piece belongs to an enumeration: lines that begin with one option after another, or marks
-    in brackets from the first on in one line."""
+    in brackets from the first on in one line: at least three, or two with their texts and nothing between."""
     listed = [False] * len(found)
     for follows, least in ((_next_line, 2), (_next_in_line, min(3, options))):
         runs: list[list[int]] = [[]]
@@ -307,10 +333,17 @@ def _runs(found: list[Context], options: int) -> list[bool]:
             if runs[-1] or follows is _next_line or (_rank(it) == 0 and it.group.form == BRACKETED):
                 runs[-1].append(index)
         for run in runs:
-            if len({_rank(found[index]) for index in run}) >= least:
+            pieces = [found[index] for index in run]
+            if len(set(map(_rank, pieces))) >= least or (len(pieces) > 1 and _bare(pieces)):
                 for index in run:
                     listed[index] = True
     return listed
+
+
+def _bare(run: list[Context]) -> bool:
+    """Whether the pieces are marks with their texts, and only blanks are between them."""
+    gaps = [it.text.said[last.group.end : it.group.start] for last, it in pairwise(run)]
+    return all(it.group.span.own for it in run) and not "".join(gaps).strip(" \t([*")
 
 
 def _next_line(last: Context, it: Context) -> bool:
@@ -387,6 +420,8 @@ def _decided(weighed: Weighed) -> Reading:
         return _without(text, neither.span(), NONE)
     if none := cues.none_of(weighed.unlisted, text.words):
         return _without(text, none[-1], NONE)
+    if ticked := weighed.of(TICKED):
+        return _named(ticked[-1], TICKED)._replace(verdict=SEVERAL, places=tuple(sorted(_places(ticked))))
     reading = Reading(NONE, (), "", "") if weighed.unfit else _mentioned(weighed)
     missing = cues.lacks(weighed.unlisted, text.words) if reading.verdict == NONE else []
     return _without(text, missing[-1], DECLINED) if missing else reading

@@ -19,7 +19,8 @@ BARE, CLOSED, BRACKETED, TEXT, VALUE = "bare mark", "mark", "bracketed mark", "t
 @dataclass(slots=True)
 class Span:
     """places: of the options named, none for a mark that no option has. marked: by a mark. own: its option's
-    text follows its mark. clash: the option whose text follows another one's mark."""
+    text follows its mark. clash: the option whose text follows another one's mark. counted: called by number
+    or position."""
 
     places: tuple[int, ...]
     start: int
@@ -28,6 +29,7 @@ class Span:
     marked: bool = False
     own: bool = False
     clash: tuple[int, ...] = ()
+    counted: bool = False
 
 
 def whole(low: str, start: int, end: int) -> bool:
@@ -97,7 +99,7 @@ def _counted(low: str, known: Known) -> list[Span]:
         else:
             continue
         if place < len(known.texts):
-            spans.append(Span((place,), start, end, BRACKETED, marked=True))
+            spans.append(Span((place,), start, end, BRACKETED, marked=True, counted=True))
             _follow(low, known, spans[-1])
     return spans
 
@@ -239,6 +241,8 @@ def _together(gap: str, before: Group, span: Span) -> bool:
         return False
     if set(span.places) <= set(before.places) or cues.JOINS.search(gap):
         return True
+    if before.span.counted != span.counted and span.form == BRACKETED:  # `option 2 (C)`
+        return "(" in gap
     return before.span.marked != span.marked and (not gap.strip() or "(" in gap)
 
 
