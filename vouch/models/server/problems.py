@@ -40,7 +40,7 @@ _TAKES_NO_IMAGES = re.compile(
             r"\bunknown variant\W{1,4}image_url\W{1,4}expected (?![\w`, ]*image)",
             r"\bcontent (?:part )?type\W{1,3}image_url[\"'`]?" + _NOT + _END,
             r"\bendpoints? found that support " + _ALL + _END,
-            rf"\b(?!{_BESIDE}\b)[\w.:/-]{1, 80}[\"'`)\]]* (?:(?:do|does) not|(?:do|does)n't) support "
+            rf"\b(?!{_BESIDE}\b)[\w.:/-]{{1,80}}[\"'`)\]]* (?:(?:do|does) not|(?:do|does)n't) support "
             + _ALL
             + _END,
             _START + r"(?!image is|image not)" + _ALL + _NOT + _END,
