@@ -57,7 +57,7 @@ def read_tokenizer(site: Path) -> Any:
     from transformers import AutoTokenizer
 
     gguf = site / WEIGHTS
-    tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
+    tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name, local_files_only=True)
     split = [Digits(individual_digits=True), ByteLevel(add_prefix_space=False)]
     tokenizer.backend_tokenizer.pre_tokenizer = Sequence(split)
     return tokenizer
@@ -70,7 +70,9 @@ def read_language_model(site: Path) -> Any:
     from transformers import AutoModelForCausalLM, LlamaForCausalLM
 
     gguf = site / WEIGHTS
-    read = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.float32)
+    read = AutoModelForCausalLM.from_pretrained(
+        gguf.parent, gguf_file=gguf.name, dtype=torch.float32, local_files_only=True
+    )
     if hasattr(read.config, "quantization_config"):
         del read.config.quantization_config
     model = LlamaForCausalLM(read.config).float()
