@@ -221,8 +221,18 @@ def write_dataset(folder: Path, tables: "dict[str, pd.DataFrame]", name: str) ->
     datasets.disable_progress_bars()
     for table, frame in tables.items():
         with replacing(folder / PUBLISHED.format(table)) as temporary:
-            datasets.Dataset.from_pandas(frame, preserve_index=False).to_parquet(temporary)
+            datasets.Dataset(_arrow(frame)).to_parquet(temporary)
     write_text(folder / "README.md", dataset_card(tables, name))
+
+
+def _arrow(frame: "pd.DataFrame") -> Any:
+    """A table whose texts are of one type: that of pandas depends on what was imported before it."""
+    import pyarrow as pa
+
+    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+    large = pa.types.is_large_string
+    fields = [one.with_type(pa.string()) if large(one.type) else one for one in table.schema]
+    return table.cast(pa.schema(fields))
 
 
 def dataset_card(tables: "dict[str, pd.DataFrame]", name: str) -> str:
