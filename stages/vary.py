@@ -48,7 +48,8 @@ def main(run: Run) -> None:
     rewrites = Rewrites(REWRITES.read(rewrites_path(name)).to_pylist())
     builder = ItemBuilder(rewrites, read_exchanges(name, source), keeping(config, template))
     variations = [load_variation(variation) for variation in config.variations]
-    prompts = Prompts(variations, template, config.name, text_cap(template, source))
+    asks = run.params["datasets"][name].get("loader") != "released"
+    prompts = Prompts(variations, template, config.name, text_cap(template, source), asks)
     with PROMPTS.writer(prompts_path(name)) as table:
         items = run.progress(read_items(source, builder), total=total, label=f"vary {name}")
         for _, group in groupby(items, key=lambda item: item.group):

@@ -130,13 +130,15 @@ class Prompts:
     """Makes the prompts of items, in the order of the variations.
 
     name: of the template. cap: most tokens of a generated text, or None; 0 if a template caps texts by
-    references and there are none.
+    references and there are none. asked: whether models are asked; answers that others released come without
+    the images that their questions show.
     """
 
     variations: Sequence[Variation]
     template: Template
     name: str
     cap: int | None
+    asked: bool = True
 
     def rows(self, item: Item, before: Before) -> Iterator[dict[str, Any]]:
         """Rows of an item. Raises UserError.
@@ -157,7 +159,7 @@ class Prompts:
                 template, images = draft.template, draft.images
                 name = prompt_id(item.id, variation.name, number if numbered else None)
                 outputs: Sequence[str] = ()
-                if draft.asked:
+                if self.asked and draft.asked:
                     outputs = template.outputs if draft.item.kind == "choice" else (TEXT,)
                 if draft.earlier or self.cap == 0:
                     self._check(draft, name, outputs, before)
