@@ -92,7 +92,7 @@ class Sorted:
         """Logits of the marks, by a question's id."""
         ids = {one.id: self._ids(one) for one in asked}
         order = sorted(ids, key=lambda name: -len(ids[name]))
-        found = {}
+        answers = {}
         for start in range(0, len(order), BATCH):
             part = order[start : start + BATCH]
             batch = torch.zeros((len(part), len(ids[part[0]])), dtype=torch.long)
@@ -100,8 +100,8 @@ class Sorted:
                 batch[row, : len(ids[name])] = torch.tensor(ids[name])
             logits = self._model(input_ids=batch, attention_mask=(batch != 0).long()).logits
             for row, name in enumerate(part):
-                found[name] = logits[row, len(ids[name]) - 1, self._marks].tolist()
-        return found
+                answers[name] = logits[row, len(ids[name]) - 1, self._marks].tolist()
+        return answers
 
     def _ids(self, question: Question) -> list[int]:
         content = [{"type": "text", "text": question.text}]
@@ -114,11 +114,11 @@ class Sorted:
 
 def by_engine(engine: Engine, asked: Sequence[Question]) -> Answers:
     """The same from the engine."""
-    found = {}
+    answers = {}
     for one in engine.answer(Pack(LETTERS, [question]) for question in asked):
         assert isinstance(one.answer, LetterAnswer), one.answer
-        found[one.question] = list(one.answer.logits)
-    return found
+        answers[one.question] = list(one.answer.logits)
+    return answers
 
 
 def apart(mine: Answers, its: Answers) -> float:

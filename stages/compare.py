@@ -90,8 +90,8 @@ def _compare_models(
     categories = {name: table["category"].unique().to_pylist() for name, table in items.items()}
     DIMENSIONS.write(DIMENSIONS_PATH, dimensions(_comparable(metrics, apart), categories))
     LEADERBOARD.write(LEADERBOARD_PATH, leaderboard(metrics, apart))
-    pictured = {name: with_image(table) for name, table in items.items()}
-    tested = differences(_comparable(outcomes, away), config.seed, config.resamples, blind, pictured)
+    shown = {name: with_image(table) for name, table in items.items()}
+    tested = differences(_comparable(outcomes, away), config.seed, config.resamples, blind, shown)
     DIFFERENCES.write(DIFFERENCES_PATH, tested)
     VARIATIONS.write(VARIATIONS_PATH, variations(outcomes, config.seed, config.resamples))
 

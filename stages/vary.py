@@ -48,8 +48,7 @@ def main(run: Run) -> None:
     rewrites = Rewrites(REWRITES.read(rewrites_path(name)).to_pylist())
     builder = ItemBuilder(rewrites, read_exchanges(name, source), keeping(config, template))
     variations = [load_variation(variation) for variation in config.variations]
-    asks = run.params["datasets"][name].get("loader") != "released"
-    prompts = Prompts(variations, template, config.name, text_cap(template, source), asks)
+    prompts = Prompts(variations, template, config.name, text_cap(template, source), config.asked)
     with PROMPTS.writer(prompts_path(name)) as table:
         items = run.progress(read_items(source, builder), total=total, label=f"vary {name}")
         for _, group in groupby(items, key=lambda item: item.group):

@@ -71,7 +71,7 @@ def build(
     for dataset in ("left", "right"):
         ITEMS.write(
             items_path(dataset),
-            [_item(dataset, place, images and place >= text_only) for place in range(COUNT)],
+            [_item(dataset, index, images and index >= text_only) for index in range(COUNT)],
         )
         PROMPTS.write(prompts_path(dataset), list(_prompts(dataset, text_only)))
         PUBLISHED.write(published_path(dataset), [])
@@ -98,18 +98,18 @@ def stage(body: Any, *words: str) -> None:
     body(Run(dag, dag.by_command(" ".join(["python -m", f"stages.{words[0]}", *words[1:]])), list(words[1:])))
 
 
-def _item(dataset: str, place: int, images: bool) -> dict[str, Any]:
+def _item(dataset: str, index: int, images: bool) -> dict[str, Any]:
     return {
-        "id": names()[place],
-        "group": f"g{place // 2:03d}",
+        "id": names()[index],
+        "group": f"g{index // 2:03d}",
         "question": f"Which {ESCAPE}\nkite?",
         "hint": None,
         "options": [f"red {ESCAPE}", "green", "blue"],
-        "answers": [place % 3],
+        "answers": [index % 3],
         "images": [DIGEST] if images else [],
-        "category": f"sky {ESCAPE}" if place % 2 else "ground",
+        "category": f"sky {ESCAPE}" if index % 2 else "ground",
         "kind": "choice",
-        "source_id": f"{dataset}/{place}",
+        "source_id": f"{dataset}/{index}",
         **{key: [] for key in ("flags", "references", "turns", "exchange", "phrasings")},
     }
 

@@ -151,7 +151,7 @@ def test_open_questions_are_asked_for_text_and_for_less(
 
 
 def test_a_mixed_dataset_has_at_most_what_is_planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half the items are open, and every other choice has no picture."""
+    """Half the items are open, and every other choice has no image."""
     monkeypatch.chdir(ROOT)
     names = ["original", "option_order", "circular", "vr_b", "text_only", "shuffled_2"]
     choice = Item("", "g", "?", None, ("a", "b"), (0,), (), "choice")

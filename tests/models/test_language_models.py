@@ -125,9 +125,9 @@ def test_each_family_gives_its_own_numbers(
             expected = -shares.gather(1, whole[0, start:, None]).sum()
             assert nll == pytest.approx(float(expected), abs=1e-3)
 
-    told = [replace(one, labels=(), max_tokens=TOKENS, decodings=(Decoding(),)) for one in questions()]
-    texts = alone(engine, TEXT, told)
-    for question in told:
+    asked = [replace(one, labels=(), max_tokens=TOKENS, decodings=(Decoding(),)) for one in questions()]
+    texts = alone(engine, TEXT, asked)
+    for question in asked:
         before = ids(question)
         with torch.no_grad():
             whole = own.generate(
@@ -137,8 +137,8 @@ def test_each_family_gives_its_own_numbers(
                 do_sample=False,
                 suppress_tokens=list(range(vocabulary, own.config.vocab_size)) or None,
             )
-        said = tokenizer.decode(whole[0, before.shape[1] :], skip_special_tokens=True)
-        assert text_of(texts[question.id, 0.0, 0]).text == said
+        expected = tokenizer.decode(whole[0, before.shape[1] :], skip_special_tokens=True)
+        assert text_of(texts[question.id, 0.0, 0]).text == expected
     assert engine.notes["rows"] == CONFIG.batch and engine.notes["self_check"]["plain"]["positions"]
 
 

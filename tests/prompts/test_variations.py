@@ -167,7 +167,7 @@ def test_without_its_pictures_an_item_is_asked_in_the_same_words(way: str, image
     assert rows("text_only", replace(item, images=())) == []
     assert rows("original", replace(item, images=()))[0]["outputs"] == ["letters"]
     assert rows("original", replace(item, images=(), question=" "))[0]["outputs"] == [], (
-        "nobody asks an item with neither a picture nor a question"
+        "nobody asks an item with neither an image nor a question"
     )
 
 

@@ -69,9 +69,9 @@ class Plain:
         words = template.apply_chat_template(message, tokenize=False, add_generation_prompt=True) + answer
         if not self.processor:
             return dict(self.tokenizer(words, return_tensors="pt", add_special_tokens=False))
-        pictures = [Image.open(io.BytesIO(data)).convert("RGB") for data in shown]
+        images = [Image.open(io.BytesIO(data)).convert("RGB") for data in shown]
         return dict(
-            self.processor(text=[words], images=[pictures], return_tensors="pt", add_special_tokens=False)
+            self.processor(text=[words], images=[images], return_tensors="pt", add_special_tokens=False)
         )
 
     @torch.inference_mode()

@@ -2,8 +2,8 @@
 
 Of random worlds whose truth is known the front page says what is so: no more, and what is large.
 
-60 worlds, 15 with models that do not look, and 10 in which only some questions have an image; WORLDS=204 in the environment, as `make worlds` sets it, makes
-more of each kind.
+60 worlds, 15 with models that do not look, and 10 in which only some questions have an image;
+WORLDS=204 in the environment, as `make worlds` sets it, makes more of each kind.
 """
 
 import os

@@ -78,13 +78,13 @@ def mixed_world(seed: int, kind: str) -> World:
     random = np.random.default_rng([seed, len(KINDS), len(LOOKING), MIXED.index(kind)])
     lead = random.uniform(0.2, 0.4)
     if kind == "other_lead":
-        text, pictures = dict.fromkeys(MODELS, TEXT_ALONE + lead), dict.fromkeys(MODELS, TEXT_ALONE)
+        text, images = dict.fromkeys(MODELS, TEXT_ALONE + lead), dict.fromkeys(MODELS, TEXT_ALONE)
         text[LANGUAGE_MODEL] = TEXT_ALONE
     else:
-        text, pictures = dict.fromkeys(MODELS, TEXT_ALONE), {MODELS[0]: TEXT_ALONE + lead}
+        text, images = dict.fromkeys(MODELS, TEXT_ALONE), {MODELS[0]: TEXT_ALONE + lead}
         text[LANGUAGE_MODEL] = TEXT_ALONE + 0.45
     models = (*MODELS, LANGUAGE_MODEL)
-    accuracy = {(m, "set0"): (text[m] + pictures.get(m, TEXT_ALONE)) / 2 for m in models}
+    accuracy = {(m, "set0"): (text[m] + images.get(m, TEXT_ALONE)) / 2 for m in models}
     unpictured = {(m, "set0"): text[m] for m in models}
     unseeing = frozenset(MODELS) - ({MODELS[0]} if kind == "sees_less" else set())
     return World(

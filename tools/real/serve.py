@@ -83,9 +83,9 @@ def llama(gguf: str, port: str) -> None:
     params.model.path, params.model_alias = gguf, {NAME}
     params.hostnames, params.port = [HOST], int(port)
     params.n_parallel, params.n_ctx = SLOTS, SLOTS * CONTEXT
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = (
-        1  # more wait for each other on a busy machine
-    )
+    # one thread each: more wait for each other on a busy machine
+    params.cpuparams.n_threads = 1
+    params.cpuparams_batch.n_threads = 1
     server = xllamacpp.Server(params)
     print(server.listening_address, flush=True)
     threading.Event().wait()

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from scipy.stats import binomtest
 
 from vouch.cli.command import argument, command, json_argument
+from vouch.cli.compare_screen import screen
 from vouch.cli.gate import exit_status, failures, rule, unjudged
 from vouch.cli.leaderboard import (
     Cells,
@@ -21,11 +22,10 @@ from vouch.cli.leaderboard import (
     blind_of,
     cells,
     left_out,
-    long_name,
     small,
     warn_if_outdated,
 )
-from vouch.cli.printing import as_json, interval, number, plain_lines, table
+from vouch.cli.printing import as_json
 from vouch.cli.scores import compared, model_or_file
 from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.leaderboard import GRAIN, differences
@@ -33,7 +33,7 @@ from vouch.metrics.comparison.statistics import holm, intervals, means
 from vouch.params.check import check_project
 from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.records import intact
-from vouch.report.gates import SIGNIFICANCE, headline_columns, minimum_detectable_effect
+from vouch.report import gates
 from vouch.tables import HEADLINE
 from vouch.tables.asked import ORIGINAL, OUTPUTS
 from vouch.tables.results import (
@@ -65,7 +65,7 @@ _COLUMNS = (
         names="models",
         type=model_or_file,
         nargs="*",
-        help="another one; a table of scores stands alone, of logs there may be more",
+        help="another one; none with a table of scores, any number with logs",
     ),
     argument("--dataset", names="datasets", help="only this dataset"),
     argument(
@@ -279,7 +279,7 @@ def pairs(
             continue
         both = joined(first, second, dataset, output)
         gap, correct = dict(gaps.get((dataset, output), {})), counts(both)
-        effect = minimum_detectable_effect(gap.get("low"), gap.get("high"), gap.get("claims", 1))
+        effect = gates.minimum_detectable_effect(gap.get("low"), gap.get("high"), gap.get("claims", 1))
         if dataset in reasons:
             gap, effect = {**gap, "p": None, "p_holm": None}, None
             correct = correct and {**correct, "mcnemar_p": None}
@@ -312,7 +312,7 @@ def _side(of: Mapping[Column, Row]) -> dict[str, dict[str, float | None]]:
         f"{metric}_{score}" if score else metric: {
             key: of.get((metric, score), {}).get(key) for key in ("value", "low", "high")
         }
-        for metric, score in headline_columns(3)
+        for metric, score in gates.headline_columns(3)
     }
 
 
@@ -386,69 +386,3 @@ def by_category(rows: Sequence[Row], first: str, second: str) -> list[dict[str, 
         if of.keys() >= {first, second}
     ]
     return sorted(entries, key=lambda each: (-abs(each["difference"]), each["dataset"], each["category"]))
-
-
-def screen(first: str, second: str, entries: Sequence[Row], categories: Sequence[Row]) -> str:
-    """The tables as text for a person."""
-    variation = long_name(entries[0]["variation"])
-    text = f"A is {first}, B is {second}; prompts: {variation}; clean protocol\n\n"
-    head = ["dataset", "output", "items", "A", "B", "A - B", "p", "verdict", "minimum detectable effect"]
-    text += "Which is correct more often?\n" + table(head, list(map(_accuracy, entries)), {2, 3, 4, 5, 6, 8})
-    text += plain_lines(
-        f"{each['dataset']}: one of them takes no images, so A - B and its p count the "
-        f"{each['accuracy']['with_image']} questions with an image only."
-        for each in entries
-        if "with_image" in each["accuracy"]
-    )
-    head = ["dataset", "output", "both correct", "only A", "only B", "neither", "McNemar p"]
-    head += ["set size A - B (LAC)", "(APS)", "coverage A", "B", "ECE A", "B"]
-    text += "\nWhich questions does only one answer correctly, and how certain are they?\n"
-    text += table(head, list(map(_counts, entries)), range(2, 13))
-    if categories:
-        lines = [
-            [
-                *(each["dataset"], each["output"], each["category"], str(each["items"])),
-                *(number(each["first"]), number(each["second"]), f"{each['difference']:+.3f}"),
-            ]
-            for each in categories
-        ]
-        head = ["dataset", "output", "category", "items", "A", "B", "A - B"]
-        text += "\nWhere do they differ most?\n" + table(head, lines, {3, 4, 5, 6})
-    return text
-
-
-def _accuracy(entry: Row) -> list[str]:
-    gap, sides = entry["accuracy"], (entry["first"], entry["second"])
-    return [
-        *(entry["dataset"], entry["output"], str(entry["items"])),
-        *(number(side["accuracy"]["value"]) for side in sides),
-        interval(gap, "difference"),
-        _p(gap["p_holm"]),
-        "too small to tell" if entry["too_small"] else verdict(gap),
-        number(entry["minimum_detectable_effect"]),
-    ]
-
-
-def verdict(gap: Mapping[str, float | None]) -> str:
-    """The verdict that the corrected p allows."""
-    p, difference = gap["p_holm"], gap["difference"]
-    if p is None or difference is None:
-        return "n.a."
-    if p >= SIGNIFICANCE:
-        return "no significant difference"
-    return "A is better" if difference > 0 else "B is better"
-
-
-def _p(value: float | None) -> str:
-    return "n.a." if value is None else "< 0.0001" if value < 0.0001 else f"{value:.4f}"
-
-
-def _counts(entry: Row) -> list[str]:
-    correct, sides = entry["counts"] or {}, (entry["first"], entry["second"])
-    return [
-        *(entry["dataset"], entry["output"]),
-        *(str(correct.get(name, "n.a.")) for name in ("both", "first_only", "second_only", "neither")),
-        _p(correct.get("mcnemar_p")),
-        *(interval(entry["set_size"][score], "difference") for score in HEADLINE),
-        *(number(side[name]["value"]) for name in ("coverage_lac", "ece") for side in sides),
-    ]

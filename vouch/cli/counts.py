@@ -32,6 +32,7 @@ from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.records import intact
 from vouch.prompts.combination import load_variation
+from vouch.prompts.config import RELEASED
 from vouch.prompts.draft import IMAGES, Item
 from vouch.prompts.template import read_template
 from vouch.tables.asked import (
@@ -212,6 +213,7 @@ def estimate(items: Items, entry: DatasetEntry, variations: Sequence[str]) -> Co
         prompts += count * most
         asked[one.name] = count * (most - repeated)
     outputs = {*(template.outputs if "choice" in kinds else ()), *((TEXT,) if "text" in kinds else ())}
+    outputs = set() if entry.loader == RELEASED else outputs
     guessed = items.groups or any(part.name == CIRCULAR for one in loaded for part in one.parts)
 
     def counted(asked: Mapping[str, int]) -> Count:

@@ -133,7 +133,7 @@ def flips_by_model(entries: Sequence[Row]) -> list[str]:
 
 
 def _meanings(entries: Sequence[Row]) -> Iterator[str]:
-    """What the codes of the variations stand for."""
+    """What the codes of the variations mean."""
     named = {name: long_name(name).removesuffix(f" ({name})") for name in
              dict.fromkeys(entry["variation"] for entry in entries)}  # fmt: skip
     if known := [f"{name} = {text}" for name, text in named.items() if text != name]:
@@ -204,7 +204,7 @@ _COLUMNS: Mapping[str, tuple[str, int]] = {
 }
 """Number of an option -> its head, and the digits behind its point."""
 _SCORES = {"logit": "-inf", "nll": "inf"}
-"""The numbers that every option has -> what a null stands for."""
+"""The numbers that every option has -> what a null means."""
 
 
 def _options(entry: Row) -> str:

@@ -72,14 +72,14 @@ def groups(numbers: Cells) -> dict[str, int]:
 
 def groups_with_image(numbers: Cells) -> dict[str, int]:
     """The same of the questions with an image, for datasets that have some and whose items are here."""
-    found = groups(numbers)
-    for dataset, path in ((name, items_path(name)) for name in found):
+    counts = groups(numbers)
+    for dataset, path in ((name, items_path(name)) for name in counts):
         if path.exists():
             items = ITEMS.read(path, ("group", "images"))
             own = items.filter(pc.greater(pc.list_value_length(items["images"]), 0))
             if own.num_rows:
-                found[dataset] = len(pc.unique(own["group"]))
-    return found
+                counts[dataset] = len(pc.unique(own["group"]))
+    return counts
 
 
 def is_blind(of: Mapping[Column, Row]) -> bool:

@@ -292,7 +292,7 @@ def _stages(waiting: Sequence[State], following: Sequence[str]) -> str:
     text = f"{len(waiting)} stages are not up to date" + (f": {kinds}" if waiting else "") + "\n"
     if following:
         text += f"{len(following)} more run if their inputs change: {_kinds_of(following)}\n"
-    missing = [  # stages that never ran share one reason, in place of each naming its own file
+    missing = [  # stages that never ran share one reason instead of each naming its own file
         replace(state, causes=tuple(dict.fromkeys(map(_cause, state.causes)))) for state in waiting
     ]
     rows = [list(line) for line in by_reason(missing)]

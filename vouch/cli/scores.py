@@ -8,6 +8,7 @@ from vouch.cli.printing import as_json, number, table
 from vouch.library.estimates import Estimate
 from vouch.library.scores import ModelScore, ScorePair, ScoresComparison, compare_scores
 from vouch.pipeline.errors import UserError
+from vouch.report import formatting
 from vouch.report.gates import MINIMUM
 
 SHOWN = 30  # pairs on the screen; --json has all
@@ -26,43 +27,43 @@ def compared(files: Sequence[Path], json: bool) -> str:
             f"{missing[0]}: no such file; give a table of scores (CSV, TSV, XLSX, parquet) or logs"
         )
     try:
-        found = compare_scores(*files)
+        result = compare_scores(*files)
     except ValueError as error:
         raise UserError(str(error)) from None
-    return as_json(_plain(found)) if json else screen(", ".join(each.name for each in files), found)
+    return as_json(_plain(result)) if json else screen(", ".join(each.name for each in files), result)
 
 
-def _plain(found: ScoresComparison) -> dict[str, Any]:
+def _plain(result: ScoresComparison) -> dict[str, Any]:
     """For JSON: an estimate as a mapping, numbers in full."""
-    models = [each._asdict() | {"score": _ends(each.score)} for each in found.models]
-    pairs = [each._asdict() | {"difference": _ends(each.difference)} for each in found.pairs]
+    models = [each._asdict() | {"score": _ends(each.score)} for each in result.models]
+    pairs = [each._asdict() | {"difference": _ends(each.difference)} for each in result.pairs]
     own = ("items", "prompts", "runs", "common", "significance", "remarks")
-    return {name: getattr(found, name) for name in own} | {"models": models, "pairs": pairs}
+    return {name: getattr(result, name) for name in own} | {"models": models, "pairs": pairs}
 
 
 def _ends(estimate: Estimate | None) -> Mapping[str, float | None] | None:
     return None if estimate is None else estimate._asdict()
 
 
-def screen(name: str, found: ScoresComparison) -> str:
+def screen(name: str, result: ScoresComparison) -> str:
     """The tables for a person."""
-    several = {"prompts": found.prompts, "runs": found.runs}
+    several = {"prompts": result.prompts, "runs": result.runs}
     counts = "".join(f", {count} {what}" for what, count in several.items() if count > 1)
-    text = f"{name}: {len(found.models)} models, {found.items} questions{counts}\n"
-    text += f"\nHow good are they? Means over {found.common} questions that all answered; 95 % intervals.\n"
+    text = f"{name}: {len(result.models)} models, {result.items} questions{counts}\n"
+    text += f"\nHow good are they? Means over {result.common} questions that all answered; 95 % intervals.\n"
     head = ["model", "scores", "mean", "rank", "may be"]
-    text += table(head, [_model(each) for each in found.models], {1, 2, 3, 4})
-    if found.pairs:
+    text += table(head, [_model(each) for each in result.models], {1, 2, 3, 4})
+    if result.pairs:
         head = ["A", "B", "questions", "A - B", "p", "verdict", "minimum detectable effect", "needed"]
         text += (
-            f"\nWhich is better? p after Holm's correction, below {found.significance:g} for a verdict. Four "
-            "of five such studies\nfind a true difference as large as the minimum detectable effect; needed: "
-            "questions for A - B.\n"
+            f"\nWhich is better? p after Holm's correction, below {result.significance:g} for a verdict. "
+            "Four of five such studies\nfind a true difference as large as the minimum detectable effect; "
+            "needed: questions for A - B.\n"
         )
-        text += table(head, [_pair(each) for each in found.pairs[:SHOWN]], {2, 3, 4, 6, 7})
-        if len(found.pairs) > SHOWN:
-            text += f"{len(found.pairs) - SHOWN} more pairs: --json\n"
-    return text + _variance(found.models) + _remarks(found)
+        text += table(head, [_pair(each) for each in result.pairs[:SHOWN]], {2, 3, 4, 6, 7})
+        if len(result.pairs) > SHOWN:
+            text += f"{len(result.pairs) - SHOWN} more pairs: --json\n"
+    return text + _variance(result.models) + _remarks(result)
 
 
 def _model(of: ModelScore) -> list[str]:
@@ -79,7 +80,7 @@ def _pair(of: ScorePair) -> list[str]:
     verdict = "n.a." if p is None else verdict
     return [
         *(of.a, of.b, str(of.items), _shown(of.difference, "+")),
-        "n.a." if p is None else "< 0.0001" if p < 0.0001 else f"{p:.4f}",
+        "n.a." if p is None else formatting.p_value(p),
         verdict,
         number(of.minimum_detectable_effect),
         "n.a." if of.needed is None else str(of.needed),
@@ -111,16 +112,16 @@ def _variance(models: Sequence[ModelScore]) -> str:
     return f"{text}{together}: told apart only by several runs of a question\n" if together else text
 
 
-def _remarks(found: ScoresComparison) -> str:
+def _remarks(result: ScoresComparison) -> str:
     """What limits the numbers."""
-    lines = list(found.remarks)
-    if len(found.models) == 1:
+    lines = list(result.remarks)
+    if len(result.models) == 1:
         lines.append("one model: nothing to compare it with")
-    if partly := [pair for pair in found.pairs if pair.left_out]:
+    if partly := [pair for pair in result.pairs if pair.left_out]:
         worst = max(partly, key=lambda pair: pair.left_out)
         lines.append(
             f"{worst.left_out} questions of just one of {worst.a} and {worst.b} are not in their difference"
         )
-    if found.items < MINIMUM:
-        lines.append(f"{found.items} questions are few: intervals and p are rough")
+    if result.items < MINIMUM:
+        lines.append(f"{result.items} questions are few: intervals and p are rough")
     return "\n" + "".join(f"{line}\n" for line in lines) if lines else ""

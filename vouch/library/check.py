@@ -43,7 +43,7 @@ def refuse(wrong: Any, name: str, what: str | Callable[[int], str]) -> None:
         raise ValueError(f"{name}: row {row} {what(row) if callable(what) else what}")
 
 
-def _missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, NaT or pandas' NA, which cannot be compared."""
     return value is None or type(value).__name__ == "NAType" or (not _many(value) and bool(value != value))
 
@@ -112,7 +112,7 @@ def numeric(
     if array.dtype.kind in "biuf":
         return array
     if missing:
-        array = np.frompyfunc(lambda each: np.nan if _missing(each) else each, 1, 1)(array)
+        array = np.frompyfunc(lambda each: np.nan if is_missing(each) else each, 1, 1)(array)
     dates = array.dtype.kind in "mM"
     for row, each in enumerate(array if dates else array.tolist()):
         if dates or not all(map(_is_number, [each] if array.ndim == 1 else each)):
@@ -222,7 +222,7 @@ def _labels(values: Any, name: str, rows: int) -> list[tuple[str, Any]]:
     for row, value in enumerate(given):
         if _many(value):
             raise ValueError(f"{name}: row {row} is {shown(value)}; give one text or number")
-        if _missing(value):
+        if is_missing(value):
             raise ValueError(f"{name}: row {row} has no {name[:-1]} (NaN or None); give it one of its own")
         kind = "number" if isinstance(value, Real) and not isinstance(value, bool) else type(value).__name__
         labels.append((kind, value))

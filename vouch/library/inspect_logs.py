@@ -199,8 +199,8 @@ def _number(value: Any) -> float:
     if isinstance(value, int | float):
         return float(value)
     text = value if isinstance(value, str) else ""
-    if text in _VALUES or text.lower() in _VALUES:
-        return _VALUES.get(text, _VALUES.get(text.lower(), 0.0))
+    if (key := text if text in _VALUES else text.lower()) in _VALUES:
+        return _VALUES[key]
     try:
         return float(text)
     except ValueError:

@@ -55,12 +55,12 @@ def records(path: Path, data: bytes, targets: str) -> Records:
         )
     documents = _documents(lines, where)
     firsts = [next(iter(filters.values())) for filters in documents.values()]
-    found = [_choices(values, f"{where}: doc_id {values['doc_id']}") for values in firsts]
-    kinds = {choice is not None for choice, values in zip(found, firsts, strict=True) if _answered(values)}
+    choices = [_choices(values, f"{where}: doc_id {values['doc_id']}") for values in firsts]
+    kinds = {choice is not None for choice, values in zip(choices, firsts, strict=True) if _answered(values)}
     if len(kinds) > 1:
         raise UserError(f"{where}: holds texts and scores of choices; read one task at a time")
     if True in kinds:
-        made = _scored(found, list(documents.values()), where, targets)
+        made = _scored(choices, list(documents.values()), where, targets)
     elif targets:
         raise UserError(f"{where}: holds texts, but targets is for log-likelihoods of choices; leave it out")
     else:
@@ -152,13 +152,13 @@ def _requests(values: Line) -> list[tuple[str, str]]:
 
 
 def _scored(
-    found: Sequence[Choice | None], documents: Sequence[Mapping[str, Line]], where: str, targets: str
+    choices: Sequence[Choice | None], documents: Sequence[Mapping[str, Line]], where: str, targets: str
 ) -> list[Record]:
     """Records of a multiple_choice task."""
     lines = [next(iter(filters.values())) for filters in documents]
-    correct = _correct(found, lines, where, targets)
+    correct = _correct(choices, lines, where, targets)
     made = []
-    for choice, filters, values, right in zip(found, documents, lines, correct, strict=True):
+    for choice, filters, values, right in zip(choices, documents, lines, correct, strict=True):
         common = _common(values, filters)
         if choice is None:
             made.append(Record(**common, problem="has no scores of its choices"))
@@ -173,18 +173,18 @@ def _scored(
 
 
 def _correct(
-    found: Sequence[Choice | None], lines: Sequence[Line], where: str, targets: str
+    choices: Sequence[Choice | None], lines: Sequence[Line], where: str, targets: str
 ) -> list[frozenset[int]]:
     """[n] the correct choices, by the reading of the targets that the log's own score allows."""
     readings = []
     for kind in [targets] if targets else ["index", "text"]:
         answers = [
             frozenset() if choice is None else _target(values, choice, kind)
-            for choice, values in zip(found, lines, strict=True)
+            for choice, values in zip(choices, lines, strict=True)
         ]
         against = [
             index
-            for index, (choice, values, right) in enumerate(zip(found, lines, answers, strict=True))
+            for index, (choice, values, right) in enumerate(zip(choices, lines, answers, strict=True))
             if choice and right and not _agrees(choice, values, right)
         ]
         known = sum(map(bool, answers))
@@ -210,9 +210,9 @@ def _target(values: Line, choice: Choice, kind: str) -> frozenset[int]:
         return _by_score(values, choice)
     target = str(values.get("target", "")).strip()
     several = _listed(target)
-    found = [_one(str(each).strip(), choice, kind) for each in several] if several else []
-    if found and None not in found:
-        return frozenset(each for each in found if each is not None)
+    indices = [_one(str(each).strip(), choice, kind) for each in several] if several else []
+    if indices and None not in indices:
+        return frozenset(each for each in indices if each is not None)
     one = _one(target, choice, kind)
     return frozenset() if one is None else frozenset([one])
 

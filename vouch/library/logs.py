@@ -7,7 +7,7 @@ each answer that the harness scored. Here they become a `Log`, which is checked 
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -288,7 +288,7 @@ def _joined(files: Sequence[Records], names: Sequence[str]) -> Records:
     if len(set(tasks)) < len(tasks):
         tasks = list(names)
     records = [
-        Record(**{**vars(one), "question": f"{task}:{one.question}", "group": _own_group(one, task)})
+        replace(one, question=f"{task}:{one.question}", group=_own_group(one, task))
         for each, task in zip(files, tasks, strict=True)
         for one in each.records
     ]
@@ -311,7 +311,7 @@ def _log(source: str, given: Records) -> Log:
     own, judged = np.array(list(map(own_score, records))), np.array(list(map(is_judged, records)))
     names, groups = [record.question for record in records], [record.group for record in records]
     ours = _by_question(correct, names) if given.circular else correct
-    off = judged & ~np.isnan(own) & (np.abs(np.nan_to_num(own) - ours) > 1e-9)
+    off = judged & (np.abs(own - ours) > 1e-9)  # False if the harness gave no score, which is NaN
     return Log(
         harness=given.harness,
         source=source,

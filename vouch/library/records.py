@@ -29,7 +29,7 @@ class Record:
     asked        the text of the question
     filtered     what the harness read, by its filter or scorer
     scores       its scores, the one that counts first; NaN where it gave none
-    problem      why the record has no logits, for a log that has some
+    problem      why the record has no logits, or no text
     """
 
     question: str
@@ -100,6 +100,6 @@ def score_in(cell: Any) -> float:
     """The score in a cell: a number, a text of one, or true or false; NaN if it is none of these."""
     text = cell.strip().lower() if isinstance(cell, str) else cell
     try:
-        return _TRUTH[text] if text in ("true", "false") else float(text)
+        return _TRUTH[text] if text in _TRUTH else float(text)
     except (TypeError, ValueError, OverflowError):
         return float("nan")

@@ -115,7 +115,7 @@ def _of_table(table: Any, where: str) -> dict[str, list[Any]]:
 
 
 def _is_log(table: Any) -> bool:
-    """Whether a path is that of a log: any but a table with the columns of scores."""
+    """Whether a path is that of a log: no table, or a table of predictions of VLMEvalKit."""
     if not isinstance(table, str | Path):
         return False
     path = Path(table)
@@ -203,9 +203,9 @@ def _coded(columns: Mapping[str, list[Any]]) -> Scores:
 
 def _name(value: Any, role: str, row: str) -> str:
     """A name as text: 1 and 1.0 are one."""
-    if isinstance(value, float | np.floating) and value == value and value == np.floor(value):
+    if isinstance(value, float | np.floating) and value.is_integer():
         value = int(value)
-    text = "" if value is None or value != value or type(value).__name__ == "NAType" else str(value)
+    text = "" if check.is_missing(value) else str(value)
     if not text.strip():
         raise ValueError(f"{row}: has no {role}; name it, or leave the row out")
     return text

@@ -59,7 +59,7 @@ class ScorePair(NamedTuple):
 @dataclass(frozen=True, repr=False)
 class ScoresComparison(Result):
     """models by rank, pairs in the order of the models. items, prompts, runs: of the table. common: questions
-    with every prompt that all models answered. significance: of the verdicts and ranks. remarks: on
+    that all models answered, with one prompt at least. significance: of the verdicts and ranks. remarks: on
     logs, as of a run that did not finish.
     """
 

@@ -125,12 +125,12 @@ def blind_metrics(metrics: pa.Table, outcomes: pa.Table, items: pa.Table) -> pa.
     answers, chance = (_of_items(graded(outcomes), asked).to_pylist(), chances(items)) if asked else ([], {})
     for output in sorted(pc.unique(metrics["output"]).to_pylist()) if asked else []:
         own = metrics.filter(pc.equal(metrics["output"], output))
-        place = {name: own[name][0].as_py() for name in ("model", "dataset", "output")}
-        place |= {"variation": plain_variation(own), "category": ALL}
+        keys = {name: own[name][0].as_py() for name in ("model", "dataset", "output")}
+        keys |= {"variation": plain_variation(own), "category": ALL}
         rate = vars(Figure("", BLIND_RATE, len(asked) / items.num_rows, items.num_rows))
-        rows += [place | rate | {"protocol": protocol} for protocol in (FAITHFUL, CLEAN)]
+        rows += [keys | rate | {"protocol": protocol} for protocol in (FAITHFUL, CLEAN)]
         if of_output := [row for row in answers if row["output"] == output]:
-            rows.append(place | vars(_gain(of_output, chance)) | {"protocol": CLEAN})
+            rows.append(keys | vars(_gain(of_output, chance)) | {"protocol": CLEAN})
     return pa.Table.from_pylist(rows, schema=METRICS.schema)
 
 

@@ -102,11 +102,11 @@ R = TypeVar("R", bound=Row)
 class Waiting(Generic[R]):
     """Rows that wait for others of their shape. rows: those of a pass, by one of its rows.
 
-    At most `held` rows wait, which take at most ROOM bytes. Beyond that the fullest pass goes as it is.
+    At most ROWS_HELD rows wait, which take at most ROOM bytes. Beyond that the fullest pass goes as it is.
     """
 
-    def __init__(self, rows: Callable[[R], int], held: int = ROWS_HELD) -> None:
-        self._rows, self._held = rows, held
+    def __init__(self, rows: Callable[[R], int]) -> None:
+        self._rows = rows
         self._batches: dict[Hashable, list[R]] = {}
         self._keys = Counter[Hashable]()
         self._count = self._bytes = 0
@@ -125,7 +125,7 @@ class Waiting(Generic[R]):
             self._count += 1
             if len(batch) >= self._rows(row):
                 yield self._taken(row.shape)
-            while self._count >= self._held or (self._bytes > ROOM and self._count):
+            while self._count >= ROWS_HELD or (self._bytes > ROOM and self._count):
                 yield self._taken(max(self._batches, key=self._fullness))
         while self._batches:
             yield self._taken(next(iter(self._batches)))

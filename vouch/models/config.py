@@ -89,8 +89,8 @@ class ExtractConfig(BaseModel):
     @field_validator("bucket", mode="before")
     @classmethod
     def _known(cls, bucket: object) -> object:
-        whole = isinstance(bucket, int) and not isinstance(bucket, bool)
-        if bucket != "geometric" and not (whole and 1 <= bucket <= LONGEST_BUCKET):  # type: ignore[operator]
+        fits = isinstance(bucket, int) and not isinstance(bucket, bool) and 1 <= bucket <= LONGEST_BUCKET
+        if bucket != "geometric" and not fits:
             raise ValueError(f"is neither a whole number from 1 to {LONGEST_BUCKET} nor `geometric`")
         return bucket
 

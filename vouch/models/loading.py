@@ -121,7 +121,7 @@ def hush() -> None:
 def auto_class(folder: Path, config: Any, sees: bool) -> Any:
     """The class of transformers that loads a model: one for images and texts, or for texts alone.
 
-    folder: for messages. Raises UserError where the model, by its configuration, is of neither kind.
+    folder: for messages. Raises UserError if the model, by its configuration, is of neither kind.
     """
     if sees:
         known = transformers.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING

@@ -64,9 +64,9 @@ class PromptTable:
         )
 
 
-_FRONT = re.compile(
-    r"\A(?:<image [1-9][0-9]*>\n)+"
-)  # where a template puts images that the text does not mark
+# The marks that a template puts before a text, of images that have none in it (ImageMarks.front
+# of vouch/prompts/template.py)
+_FRONT = re.compile(r"\A(?:<image [1-9][0-9]*>\n)+")
 
 
 def without_images(prompt: Prompt) -> Prompt:

@@ -37,7 +37,7 @@ class Asked:
 
 
 def asked(pin: Pin, config: ExtractConfig, dataset: str) -> list[Asked]:
-    """One prompt of each request type. Raises UserError where there are no prompts."""
+    """One prompt of each request type. Raises UserError if there are no prompts."""
     session = Session(pin, config)
     prompts = PromptTable(dataset, session.max_tokens, config.asks(pin.model, dataset), pin.sees)
     packs = chain.from_iterable(groups(prompts, {}, session.keys(dataset)))

@@ -130,8 +130,7 @@ class Prompts:
     """Makes the prompts of items, in the order of the variations.
 
     name: of the template. cap: most tokens of a generated text, or None; 0 if a template caps texts by
-    references and there are none. asked: whether models are asked; answers that others released come without
-    the images that their questions show.
+    references and there are none. asked: whether models are asked.
     """
 
     variations: Sequence[Variation]

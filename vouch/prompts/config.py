@@ -5,6 +5,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+RELEASED = "released"
+
 
 class DatasetPrompts(BaseModel):
     """How one dataset is asked.
@@ -12,7 +14,7 @@ class DatasetPrompts(BaseModel):
     template: a file of vouch/prompts/templates. variant: one of its variants. variations: names
     (combination.py), in the order of the prompts. rows: `all` items, or the `exchangeable` ones, whose answer
     the variation vs_e can flip: PARC (Schmalfuss et al. 2025) scores all variations of a comparative set on
-    the same items."""
+    the same items. loader: that of the dataset."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -20,6 +22,12 @@ class DatasetPrompts(BaseModel):
     variant: str | None = None
     variations: tuple[str, ...] = Field(min_length=1)
     rows: Literal["all", "exchangeable"] = "all"
+    loader: str = ""
+
+    @property
+    def asked(self) -> bool:
+        """Whether models are asked: questions of released logits come without the images that they show."""
+        return self.loader != RELEASED
 
     @property
     def name(self) -> str:

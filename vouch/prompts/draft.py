@@ -70,8 +70,8 @@ class Draft(NamedTuple):
     variation: name of the whole variation, combination and level included.
     order: indices of the item's options in the order that will be shown.
     images: in the order of the item; the template may join them afterwards.
-    asked: whether a model is asked: an item with neither an image nor a question is not. Released answers are
-        joined on its prompts.
+    asked: whether a model is asked: an item with neither an image nor a question is not. Prompts.asked says
+        it of the whole dataset.
     turns: earlier exchanges, question and answer. A question is a text as it will be shown, or the draft of
         an earlier item, which is rendered like this one.
     earlier: for each placeholder `{answer k}` the ids (`prompt_id`) of the prompts that fill it. These come

@@ -74,18 +74,18 @@ def baselines(
     """
     measured = _measured(leaderboard, outputs, away)
     best: dict[str, str] = {}
-    for model, dataset in sorted(measured, key=lambda place: (-measured[place]["accuracy"]["value"], place)):
+    for model, dataset in sorted(measured, key=lambda key: (-measured[key][ACCURACY]["value"], key)):
         best.setdefault(dataset, model)
     pairs = {
         (row["dataset"], row["first"]): row
         for row in differences
         if row["output"] == outputs.get(row["dataset"]) and row["second"] == best.get(row["dataset"])
     }
-    shown = {place for place, claim in significant(_claims(measured, pairs, groups)).items() if claim.above}
+    shown = {key for key, claim in significant(_claims(measured, pairs, groups)).items() if claim.above}
     return {
         dataset: Baseline(
             model,
-            of["accuracy"],
+            of[ACCURACY],
             of[BLIND_GAIN],
             float(of[BLIND_RATE]["value"]),
             sum(where == dataset for _, where in measured),
@@ -118,14 +118,14 @@ def _measured(
         and (row["protocol"], row["category"]) == (CLEAN, ALL)
         and row["output"] == outputs.get(row["dataset"])
     ]
-    places = {(model, dataset) for model, dataset, _ in blind(rows) - set(away)}
-    metrics: dict[tuple[str, str], dict[str, Row]] = {place: {} for place in places}
+    keys = {(model, dataset) for model, dataset, _ in blind(rows) - set(away)}
+    metrics: dict[tuple[str, str], dict[str, Row]] = {key: {} for key in keys}
     for row in sorted(rows, key=lambda row: (row["variation"] != ORIGINAL, row["variation"])):
-        if (place := (row["model"], row["dataset"])) in places:
-            metrics[place].setdefault(row["metric"], row)
+        if (key := (row["model"], row["dataset"])) in keys:
+            metrics[key].setdefault(row["metric"], row)
     return {
-        place: of | {ACCURACY: of.get(WITH_IMAGE, of[ACCURACY])}
-        for place, of in metrics.items()
+        key: of | {ACCURACY: of.get(WITH_IMAGE, of[ACCURACY])}
+        for key, of in metrics.items()
         if of.keys() >= NEEDED
     }
 
@@ -143,7 +143,7 @@ def _claims(
     """By dataset and model: of language models that they beat guessing, of others that they beat the best."""
     claims = {}
     for (model, dataset), of in measured.items():
-        accuracy = of["accuracy"]
+        accuracy = of[ACCURACY]
         chance = max(0.0, accuracy["value"] - of[BLIND_GAIN]["value"])
         low, high = interval_of(accuracy)
         count = min(groups.get(dataset, 0), accuracy["items"])

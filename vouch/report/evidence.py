@@ -222,18 +222,18 @@ class Evidence:
         return self._groups.get(dataset, 0)
 
     @cached_property
-    def _pictured(self) -> dict[str, pd.DataFrame]:
+    def _with_image(self) -> dict[str, pd.DataFrame]:
         frame = self.items[self.items["images"].map(len) > 0]
         return {str(name): own for name, own in frame.groupby("dataset")}
 
     def is_mixed(self, dataset: str) -> bool:
         """Whether some questions of a dataset have an image and others none."""
-        own = self._pictured.get(dataset)
+        own = self._with_image.get(dataset)
         return own is not None and len(own) < int((self.items["dataset"] == dataset).sum())
 
     def groups_with_image(self, dataset: str) -> int:
         """The number of groups of the questions with an image; of all, if none has one."""
-        own = self._pictured.get(dataset)
+        own = self._with_image.get(dataset)
         return self.groups(dataset) if own is None else int(own["group"].nunique())
 
     def questions(self, dataset: str) -> int:
@@ -314,11 +314,11 @@ class Evidence:
         def best_first(dataset: str, models: Iterable[str]) -> tuple[str, ...]:
             numbers = {model: self.number(dataset, model, "accuracy") for model in models}
 
-            def place(model: str) -> tuple[bool, float, str]:
+            def order(model: str) -> tuple[bool, float, str]:
                 number = numbers[model]
                 return self.is_blind(dataset, model), -number.value if number else 1.0, model
 
-            return tuple(sorted(numbers, key=place))
+            return tuple(sorted(numbers, key=order))
 
         by_dataset = self.leaderboard.groupby("dataset")["model"]
         return {str(name): best_first(str(name), map(str, models.unique())) for name, models in by_dataset}
@@ -363,7 +363,7 @@ class Evidence:
         blind baseline are not among them (vouch/report/blind.py)."""
         frame = self.of_first_output(self.differences)
         sides = ([*zip(frame[side], frame["dataset"], frame["output"], strict=True)] for side in PAIR)
-        apart = [any(place in self._blind for place in places) for places in zip(*sides, strict=True)]
+        apart = [any(one in self._blind for one in pair) for pair in zip(*sides, strict=True)]
         frame = frame[~np.array(apart, dtype=bool)]
         return Comparisons(frame.assign(p=frame["p"].mask(frame["dataset"].map(self.is_small).astype(bool))))
 
@@ -382,7 +382,7 @@ class Evidence:
 
     @cached_property
     def _chances_with_image(self) -> dict[str, float]:
-        return self._chance_of(self._pictured.items())
+        return self._chance_of(self._with_image.items())
 
     def chance_with_image(self, dataset: str) -> float:
         """The same of the questions with an image; of all, if none has one."""

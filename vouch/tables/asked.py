@@ -211,7 +211,7 @@ images      recipe[]    recipes, rendered where used: `images`, digests of the s
                         itself, a joining one makes one image of two; without steps an image is shown as it
                         is
 outputs     string[]    what is asked for, of OUTPUTS; empty for an item with neither an image nor a question,
-                        of which nobody is asked (released answers join on it)
+                        or if only released answers join on the prompt: then no model is asked
 max_tokens  int32       most tokens of a generated text, null for `extract.max_tokens`
 """,
         turn=TURN,

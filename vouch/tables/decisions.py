@@ -91,8 +91,8 @@ def are_there(path: Path) -> bool:
 def _name_unnamed(reader: "csv.DictReader[str]") -> set[str]:
     """Gives columns without a name, which spreadsheets add, names that no column has; returns these."""
     names = list(reader.fieldnames or ())
-    longest = max(map(len, names), default=0)
-    unnamed = {at: " " * (longest + 1 + at) for at, name in enumerate(names) if not name.strip()}
+    blank = [at for at, name in enumerate(names) if not name.strip()]
+    unnamed = {at: " " * (at + 1) for at in blank}
     reader.fieldnames = [unnamed.get(at, name) for at, name in enumerate(names)]
     return set(unnamed.values())
 

@@ -390,7 +390,7 @@ def items(project: Any, name: str) -> list[dict[str, Any]]:
 
 
 def test_the_closed_list_of_answers(project: Any) -> None:
-    texts, answers, pictures = easy_vqa.get_test_questions()
+    texts, answers, numbers = easy_vqa.get_test_questions()
     digests = {
         number: sha256(Path(path).read_bytes()).hexdigest()
         for number, path in easy_vqa.get_test_image_paths().items()
@@ -399,8 +399,8 @@ def test_the_closed_list_of_answers(project: Any) -> None:
     assert [item["question"] for item in found] == texts
     assert [item["options"][item["answers"][0]] for item in found] == answers
     assert all(item["options"] == easy_vqa.get_answers() for item in found)
-    assert [item["images"] for item in found] == [[digests[number]] for number in pictures]
-    assert len({item["group"] for item in found}) == len(set(pictures))
+    assert [item["images"] for item in found] == [[digests[number]] for number in numbers]
+    assert len({item["group"] for item in found}) == len(set(numbers))
 
 
 def test_four_options(project: Any) -> None:

@@ -184,7 +184,7 @@ def differences(
     seed: int,
     resamples: int,
     blind: Collection[Place] = (),
-    pictured: Mapping[str, Collection[str]] | None = None,
+    shown: Mapping[str, Collection[str]] | None = None,
 ) -> list[dict[str, Any]]:
     """Rows of DIFFERENCES from rows of OUTCOMES: first minus second, models in the order of their names.
 
@@ -195,11 +195,11 @@ def differences(
 
     blind: the blind baselines. Each is compared with every model that sees, which comes first; these pairs
     come after the others and are corrected apart, so that no baseline changes a number of the others.
-    pictured: by dataset, the items with an image: only these count in pairs with a baseline. By default all.
+    shown: by dataset, the items with an image: only these count in pairs with a baseline. By default all.
     """
     keep = pc.and_(pc.equal(outcomes["variation"], ORIGINAL), pc.is_valid(outcomes["clean_correct"]))
     columns = ["dataset", "output", "model", "prompt", "group", "clean_correct"]
-    columns += [] if pictured is None else ["item"]
+    columns += [] if shown is None else ["item"]
     frame = outcomes.filter(keep).select(columns).to_pandas()
     rows: list[dict[str, Any]] = []
     indices = frame.groupby(["dataset", "output"]).indices
@@ -210,8 +210,8 @@ def differences(
         families = [list(_pairs(own[~apart], seed, resamples))]
         if apart.any():
             language_models = set(own["model"][apart])
-            if pictured is not None:
-                own = own[own["item"].isin(list(pictured.get(dataset, ())))]
+            if shown is not None:
+                own = own[own["item"].isin(list(shown.get(dataset, ())))]
             families.append(list(_pairs(own, seed, resamples, language_models)))
         for pairs in families:
             corrected = holm([row["p"] for row in pairs])

@@ -47,10 +47,10 @@ def components(scores: Floats, items: Ints, prompts: Ints) -> Components | None:
         return None
     centre = scores.mean()  # so that equal scores leave no rounding
     sums = np.bincount(cells, scores - centre, shape[0] * shape[1]).reshape(shape)
-    y, n = (sums / np.maximum(counts, 1))[whole][:, asked], counts[whole][:, asked]
-    kept = whole[items]
-    means = (sums / np.maximum(counts, 1))[items, prompts]
-    squares = float(((scores - centre - means)[kept] ** 2).sum())
+    means = sums / np.maximum(counts, 1)
+    y, n, kept = means[whole][:, asked], counts[whole][:, asked], whole[items]
+    rest = scores - centre - means[items, prompts]
+    squares = float((rest[kept] ** 2).sum())
     freedom = int((n - 1).sum())
     run = squares / freedom if freedom else None
     return Components(len(y), y.shape[1], _sources(y, float((1 / n).mean()), run))

@@ -46,14 +46,15 @@ def messages(question: Question) -> tuple[list[dict[str, Any]], list[int]]:
     """Messages, and the 0-based order in which images appear in them.
 
     Images are placed where `<image 1>`, `<image 2>`, ... are, or all before the first turn if there is
-    no such placeholder. Raises ValueError if the placeholders do not name each image once.
+    no such placeholder. Without images these are words like others. Raises ValueError if the placeholders do
+    not name each image once.
     """
     asked = [text for text, _ in question.turns] + [question.text]
-    order = [int(number) - 1 for text in asked for number in _PLACEHOLDER.findall(text)]
     count = len(question.images)
+    order = [int(number) - 1 for text in asked for number in _PLACEHOLDER.findall(text) if count]
     if order and sorted(order) != list(range(count)):
         raise ValueError(f"image placeholders {[index + 1 for index in order]}, but {count} images")
-    contents = [_content(text) for text in asked]
+    contents = [_content(text) if order else _words(text) for text in asked]
     if not order:
         contents[0] = [{"type": "image"}] * count + contents[0]
     result: list[dict[str, Any]] = []
@@ -72,9 +73,13 @@ def _content(text: str) -> list[dict[str, Any]]:
     for index, piece in enumerate(_PLACEHOLDER.split(text)):  # text, number, text, number, ..., text
         if index % 2:
             content.append({"type": "image"})
-        elif piece.strip():
-            content.append({"type": "text", "text": piece})
+        else:
+            content += _words(piece)
     return content
+
+
+def _words(text: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": text}] if text.strip() else []
 
 
 def dropped(question: Question, rendered: str) -> str | None:

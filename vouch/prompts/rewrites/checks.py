@@ -83,9 +83,9 @@ def failures(kind: str, original: str, rewrite: str) -> Mapping[str, str]:
 def unfit(original: str, text: str) -> str:
     """Why a person's words cannot be asked, whatever they mean; empty if they can: they are endless, or hold
     a control character or a line end that the question has none of."""
-    new = sorted(char for char in set(text) - set(original) if _controls(char))
-    if new:
-        return f"has a control character or a line end (U+{ord(new[0]):04X}) that its question has not"
+    added = sorted(char for char in set(text) - set(original) if _controls(char))
+    if added:
+        return f"has a control character or a line end (U+{ord(added[0]):04X}) that its question has not"
     return _not_endless("", original, text)
 
 
@@ -231,14 +231,14 @@ def _script(kind: str, original: str, rewrite: str) -> str:
         {unicodedata.name(char, "unknown").split(" ")[0] for char in text if char.isalpha()}
         for text in (original, rewrite)
     )
-    new = sorted(after - before)
-    return f"is written in another script ({new[0].title()})" if new else ""
+    added = sorted(after - before)
+    return f"is written in another script ({added[0].title()})" if added else ""
 
 
 def _printable(kind: str, original: str, rewrite: str) -> str:
     """No invisible characters are added: control codes, direction marks, signs of broken encoding."""
-    new = sorted(char for char in set(rewrite) - set(original) if _hidden(char))
-    return f"holds a character that no text shows (U+{ord(new[0]):04X})" if new else ""
+    added = sorted(char for char in set(rewrite) - set(original) if _hidden(char))
+    return f"holds a character that no text shows (U+{ord(added[0]):04X})" if added else ""
 
 
 def _hidden(char: str) -> bool:

@@ -114,12 +114,12 @@ def difference(original: str, rewrite: str) -> Difference:
     before, after = content(original), content(rewrite)
     kept = _stems(after)
     left = Counter(map(stem, before))
-    new = []
+    added = []
     for word in after:
         left[stem(word)] -= 1
         if left[stem(word)] < 0:
-            new.append(word)
-    return Difference(tuple(word for word in before if stem(word) not in kept), tuple(new))
+            added.append(word)
+    return Difference(tuple(word for word in before if stem(word) not in kept), tuple(added))
 
 
 _ASKING = {"what", "which", *_LISTS["nouns"]}

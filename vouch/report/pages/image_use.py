@@ -166,14 +166,14 @@ def _looks_blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 
 def _of_same_questions(
-    evidence: Evidence, dataset: str, grid: Grid, places: Sequence[Mapping[str, str]]
+    evidence: Evidence, dataset: str, grid: Grid, asked: Sequence[Mapping[str, str]]
 ) -> list[list[Cell]]:
     """The rows of a table, each with the original accuracy on the questions of its variation."""
     column = [each.label for each in grid.columns].index(LOOKS_TABLE.measures[0].column.label)
-    found = costs(evidence, dataset)
+    known = costs(evidence, dataset)
     body = [list(row) for row in grid.rows]
-    for row, place in zip(body, places, strict=True):
-        cost = found.get((place["model"], place["variation"], *ACCURACY))
+    for row, where in zip(body, asked, strict=True):
+        cost = known.get((where["model"], where["variation"], *ACCURACY))
         row[column] = rounded(cost.original, *POINTS) if cost else MISSING
     return body
 

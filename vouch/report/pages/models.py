@@ -408,8 +408,8 @@ def _overview(evidence: Evidence) -> Grid:
         )
         for model in models
     ]
-    place = len(datasets) + 1
-    rows.sort(key=lambda row: (row[0].text in blind, -(row[place].key or 0)))
+    mean = len(datasets) + 1
+    rows.sort(key=lambda row: (row[0].text in blind, -(row[mean].key or 0)))
     return Grid("overview", "Accuracy on every dataset", columns, rows)
 
 

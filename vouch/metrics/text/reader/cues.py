@@ -72,7 +72,7 @@ class Finder:
         if not low.isascii() and _SCRIPTED.search(low):
             others = [one for one in self.others if one in low]
             found += [(at, at + len(one)) for one in others for at in _places(low, one)]
-        return sorted(found) if found else found
+        return sorted(found)
 
 
 def _places(low: str, sought: str) -> Iterator[int]:
@@ -106,7 +106,7 @@ def _before() -> tuple[dict[str, str], dict[str, list[tuple[str, str]]]]:
                 ends.setdefault(one[-1], []).append((one, kind))
             else:
                 words[one] = kind
-    return words, {last: sorted(found, key=lambda end: (-len(end[0]), end)) for last, found in ends.items()}
+    return words, {last: sorted(many, key=lambda end: (-len(end[0]), end)) for last, many in ends.items()}
 
 
 def _longest(listed: Iterable[str]) -> dict[str, int]:

@@ -9,21 +9,22 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain
 
 from vouch.metrics.text.numbers import FORMULA, number
 from vouch.metrics.text.reader import cues
 from vouch.metrics.text.reader.context import CHOOSE, LINK, NOT, START, AnswerText, Context
+from vouch.metrics.text.reader.lists import listed
 from vouch.metrics.text.reader.options import DECLINED, NONE, OPTION, SEVERAL, Known, Reading
 from vouch.metrics.text.reader.restated import ABOUT, Asked, answered, paraphrased
-from vouch.metrics.text.reader.spans import BARE, BRACKETED, CLOSED, TEXT, VALUE, Group, groups
+from vouch.metrics.text.reader.spans import BARE, CLOSED, TEXT, VALUE, Group, groups
 from vouch.metrics.text.wording import boxed
 
 STATEMENT, CORRECTION, LINE, OPENING = "statement", "correction", "line", "opening"
 CONCLUSION, COMPARISON = "conclusion", "comparison"
 MENTION, CONDITIONAL, AGAINST, LISTED, NOISE = "mention", "condition", "against", "enumeration", "noise"
 TICKED = "several ticks"
-_ECHOED = 3  # options in boxes, or letters beyond the options, that make a list
+ECHOED = 3  # options in boxes, or letters beyond the options, that make a list
 _FOLLOWED = 20  # pieces
 _LETTER_A = re.compile(r"(?:a:\s*)+")
 _OPERATOR = re.compile(rf"\s?(?:[-+*/×=÷<>≈^(]|x\s?\d|{cues.word('part')})")
@@ -42,12 +43,12 @@ class Weighed:
         self.text, self.known, self.asked = text, known, Asked(text, known)
         self.found = [Context(text, group) for group in found]
         self.unfit = text.boxes and _unfit(boxed(text.said), known)
-        self.listed = _runs(self.found, len(known.texts))
+        self.listed = listed(self.found, len(known.texts))
         self.signs = _signs(text, self.found) if cues.signs(text.low) else {}
         in_boxes = {it.group.places for it in self.found if it.boxed} if text.boxes else ()
-        self.many_boxes = len(in_boxes) >= _ECHOED
+        self.many_boxes = len(in_boxes) >= ECHOED
         # A list goes on beyond the options: `(E) yes`, `(F) no`, `(G) yes`.
-        self.goes_beyond = sum(map(self._beyond, self.found[:_FOLLOWED])) >= _ECHOED
+        self.goes_beyond = sum(map(self._beyond, self.found[:_FOLLOWED])) >= ECHOED
         self._kinds: dict[int, str] = {}
 
     def kind(self, index: int) -> str:
@@ -317,54 +318,6 @@ def _explains(last: Context, it: Context) -> bool:
     return len(last.group.places) == 1 and ":" in between[-6:] and not answers
 
 
-def _runs(found: list[Context], options: int) -> list[bool]:
-    """Whether each piece belongs to an enumeration: lines that begin with one option after another, or marks
-    in brackets from the first on in one line: at least three, or two with their texts and nothing between."""
-    listed = [False] * len(found)
-    for follows, least in ((_next_line, 2), (_next_in_line, min(3, options))):
-        runs: list[list[int]] = [[]]
-        for index, it in enumerate(found):
-            if (not it.group.places and not (it.head and it.group.marked)) or (
-                it.head != (follows is _next_line) and not (it.head and not runs[-1])
-            ):
-                continue
-            if runs[-1] and not follows(found[runs[-1][-1]], it):
-                runs.append([])
-            if runs[-1] or follows is _next_line or (_rank(it) == 0 and it.group.form == BRACKETED):
-                runs[-1].append(index)
-        for run in runs:
-            pieces = [found[index] for index in run]
-            if len(set(map(_rank, pieces))) >= least or (len(pieces) > 1 and _bare(pieces)):
-                for index in run:
-                    listed[index] = True
-    return listed
-
-
-def _bare(run: list[Context]) -> bool:
-    """Whether the pieces are marks with their texts, and only blanks are between them."""
-    gaps = [it.text.said[last.group.end : it.group.start] for last, it in pairwise(run)]
-    return all(it.group.span.own for it in run) and not "".join(gaps).strip(" \t([*")
-
-
-def _next_line(last: Context, it: Context) -> bool:
-    between = it.text.said[last.group.end : it.group.start].split("\n")[1:-1]
-    lines = sum(1 for line in between if line.strip())
-    if lines > 2 or (lines and it.lead.endswith(":")):
-        return False
-    step = _rank(it) - _rank(last)
-    return step == 1 or (step >= 0 and not lines)
-
-
-def _next_in_line(last: Context, it: Context) -> bool:
-    near = "\n" not in it.text.said[last.group.end : it.group.start]
-    return near and it.group.form == BRACKETED and _rank(it) == _rank(last) + 1
-
-
-def _rank(it: Context) -> int:
-    """The index of a piece's option; of a letter beyond the options, the index that it would have."""
-    return it.group.places[0] if it.group.places else ord(it.text.low[it.group.start]) - ord("a")
-
-
 EXPLICIT = (STATEMENT, CORRECTION, LINE, "boxed mark", "boxed text", "boxed value")
 """Kinds of readings that outrank the others."""
 PASSING = ("only mention", "last conclusion", "first mention", CONDITIONAL)
@@ -411,10 +364,10 @@ def _decided(weighed: Weighed) -> Reading:
             if clear or not declines or declines[-1][0] < pieces[-1].group.start:
                 return _named(pieces[-1], kind)
     if declines:
-        said = text.low[slice(*declines[-1])]
-        same = [place for place, option in enumerate(options) if said in option]
+        phrase = text.low[slice(*declines[-1])]
+        same = [place for place, option in enumerate(options) if phrase in option]
         if len(same) == 1:  # `It cannot be determined` may be an option
-            return Reading(OPTION, (same[0],), "declining option", said)
+            return Reading(OPTION, (same[0],), "declining option", phrase)
         return _without(text, declines[-1], DECLINED)
     if len(options) == 2 and (neither := _NEITHER.search(text.low)):
         return _without(text, neither.span(), NONE)

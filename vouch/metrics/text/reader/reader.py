@@ -8,7 +8,7 @@ import re
 
 from vouch.metrics.text.numbers import number
 from vouch.metrics.text.reader.cues import QUESTION, RESTATES
-from vouch.metrics.text.reader.decide import EXPLICIT, PASSING, decide
+from vouch.metrics.text.reader.decide import ECHOED, EXPLICIT, PASSING, decide
 from vouch.metrics.text.reader.options import (
     NONE,
     OPTION,
@@ -73,7 +73,7 @@ def restated(said: str, head: str) -> str:
     return said[len(head) : next((at for at in further if not RESTATES.match(said, at)), len(said))]
 
 
-_BARE, _SHORT, _MANY = 4, 400, 3
+_BARE, _SHORT = 4, 400
 _MARK = re.compile(r"[(\[*]{0,2}([^\W_])[.):\]*]{1,3}(?!\d)\s{0,3}")
 
 
@@ -107,9 +107,9 @@ def _read(said: str, options: Known, question: str) -> Reading:
 def _boxed(said: str, options: Known) -> Reading | None:
     """What the last box holds, if that is nothing but an option or equals one, and boxes do not list them."""
     content = boxed(said)
-    if said.count(BOX) >= _MANY:
+    if said.count(BOX) >= ECHOED:
         held = [_whole(one.split("\n", 1)[0].strip(" {}"), options) for one in said.split(BOX)[1:]]
-        if len({reading.places for reading in held if reading}) >= _MANY:
+        if len({reading.places for reading in held if reading}) >= ECHOED:
             return None
     reading = _whole(content, options) if content else None
     if reading is None and "=" in content:

@@ -111,14 +111,14 @@ def paraphrased(low: str, known: Known) -> list[Group]:
         return []
     matches = [(match, _stem(match.group())) for match in _WORD.finditer(low) if match.group() not in _PASSED]
     stems = [stem for _, stem in matches]
-    found = []
+    spans = []
     for words, place in sought.items():
         for at in range(len(stems) - len(words) + 1):
             if stems[at] == words[0] and tuple(stems[at : at + len(words)]) == words:
-                found.append(
+                spans.append(
                     Span((place,), matches[at][0].start(), matches[at + len(words) - 1][0].end(), TEXT)
                 )
-    return [Group(span) for span in sorted(found, key=lambda span: span.start)]
+    return [Group(span) for span in sorted(spans, key=lambda span: span.start)]
 
 
 def answered(low: str, known: Known, question: str) -> Reading | None:
@@ -133,11 +133,11 @@ def answered(low: str, known: Known, question: str) -> Reading | None:
     sought = affirmed | denied
     reading = None
     for sentence in _sentences(low)[:3]:
-        said = set(_words(sentence, passed))
+        words = set(_words(sentence, passed))
         yes, no = _polar(sentence, passed)
-        if sentence.endswith("?") or not sought or (sought - said | said - sought - (no - yes)) & _COMPARED:
+        if sentence.endswith("?") or not sought or (sought - words | words - sought - (no - yes)) & _COMPARED:
             continue
-        if not said <= sought and any(not _formed(one, said - sought) for one in sought - said):
+        if not words <= sought and any(not _formed(one, words - sought) for one in sought - words):
             continue  # it may say one thing for another: `closed` for `open`, `under` for `on`
         if cues.CONDITION.match(sentence) or _CONTRAST.search(cues.AFFIRMING.sub(" ", sentence)):
             continue
@@ -158,14 +158,14 @@ def _polar(sentence: str, passed: frozenset[str]) -> tuple[set[str], set[str]]:
     at, denies, brief = 0, False, False
     for bound in (*_BOUNDS.finditer(sentence), None):
         end = bound.start() if bound else len(sentence)
-        found = _words(sentence[at:end], passed)
-        if bound and bound[2] and denies and not (brief and found):
+        own = _words(sentence[at:end], passed)
+        if bound and bound[2] and denies and not (brief and own):
             continue  # a verb ends only an aside: `without handles is`, not `does not have`
-        if denies and not found and not (bound and bound[1]):
+        if denies and not own and not (bound and bound[1]):
             words[0].difference_update(clause)
             words[1].update(clause)
-        words[denies].update(found)
-        clause = clause.union(found) if bound and (bound[1] or bound[2]) else set()
+        words[denies].update(own)
+        clause = clause.union(own) if bound and (bound[1] or bound[2]) else set()
         if bound:
             at, denies = bound.end(), bool(bound[1])
             before = sentence[max(0, bound.start() - 24) : bound.start()]
