@@ -105,6 +105,8 @@ def test_a_model_without_images_is_asked_a_question_once(
     found = estimate(TEN, entry, names[:-1])
     assert [found.of(GREEDY, "m", "d", sees).answers for sees in (True, False)] == [60, 30]
     assert estimate(TEN, entry, ["vr_b"]).of(GREEDY, "m", "d", sees=False).answers == 10
+    released = entry.model_copy(update={"loader": "released"})
+    assert estimate(TEN, released, ["original"]).of(GREEDY, "m", "d", sees=True).answers == 0
 
 
 def test_an_estimate_says_so_and_follows_the_style(monkeypatch: pytest.MonkeyPatch) -> None:

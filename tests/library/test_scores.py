@@ -176,6 +176,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "a word": (pd.DataFrame(FEW).assign(score="good"), "row 1: score is 'good'"),
     "no model": (pd.DataFrame(FEW).assign(model=[None, *"aabbb"]), "row 1: has no model; name it"),
     "no item": (pd.DataFrame(FEW).assign(item=[float("nan"), 1, 2, 0, 1, 2]), "row 1: has no item"),
+    "item is NA": (pd.DataFrame(FEW).assign(item=[pd.NA, 1, 2, 0, 1, 2]), "row 1: has no item"),
     "a blank run": (pd.DataFrame(FEW).assign(run=["1", " ", *"1111"]), "row 2: has no run"),
     "twice": (FEW | {"item": [0, 0, 2, 0, 1, 2]}, "row 2: model a has a score of item 0 in row 1 as well; give a column run"),
     "twice in a run": (FEW | {"item": [0, 0, 2, 0, 1, 2], "run": [1] * 6}, "row 2: model a has a score of item 0 in row 1 as well; keep one"),
@@ -236,6 +237,11 @@ def test_a_file_that_cannot_be_read_is_one_line(case: str, tmp_path: Path) -> No
     with pytest.raises(ValueError, match=reason) as error:
         vouch.compare_scores(path)
     assert "\n" not in str(error.value) and "scores.csv" in str(error.value)
+
+
+def test_an_infinite_number_is_a_name_like_others() -> None:
+    scores = vouch.compare_scores(pd.DataFrame(FEW).assign(item=[float("inf"), 1.0, 2.0] * 2))
+    assert scores.items == 3
 
 
 def test_one_item_one_model_and_unicode(tmp_path: Path) -> None:

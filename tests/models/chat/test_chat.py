@@ -33,6 +33,7 @@ def kinds(content: list[dict[str, str]]) -> list[str]:
         ("Which?", 2, ["image", "image", "Which?"], [0, 1]),
         ("<image 2>\nIs it like <image 1>?", 2, ["image", "\nIs it like ", "image", "?"], [1, 0]),
         ("\nWhich?\nA. <b> \n", 0, ["\nWhich?\nA. <b> \n"], []),  # kept to the letter
+        ("What is in <image 1>?", 0, ["What is in <image 1>?"], []),  # to be rewritten, say
     ],
 )
 def test_images_at_their_marks_or_first(text: str, images: int, content: list[str], order: list[int]) -> None:
