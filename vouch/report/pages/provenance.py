@@ -207,6 +207,7 @@ ITEMS_PAGE = Page(
         "items_dom.js",
         "items_query.js",
         "items_view.js",
+        "items_save.js",
         "items.js",
     ),
 )
