@@ -164,9 +164,8 @@ def _pair(scores: Scores, cells: Any, item_of: Any, a: int, b: int, draws: int, 
     items = item_of[both]
     gap, p = None, None
     if len(items):
-        span = (scores.high - scores.low) or 1.0
-        scaled, p = paired((cells[a] - cells[b])[both] / span, _group_of(scores, items), draws, seed)
-        gap = _on_scale(scaled, span)
+        scaled, p = paired((cells[a] - cells[b])[both] / scores.span, _group_of(scores, items), draws, seed)
+        gap = _on_scale(scaled, scores.span)
     count = len(np.unique(items))
     left_out = len(np.unique(item_of[either])) - count
     return ScorePair(scores.models[a], scores.models[b], count, gap, p, None, None, None, "", left_out)
@@ -174,7 +173,7 @@ def _pair(scores: Scores, cells: Any, item_of: Any, a: int, b: int, draws: int, 
 
 def _judged(pair: ScorePair, p: float | None, level: float, claims: int, scores: Scores) -> ScorePair:
     """A pair with its corrected p, what it could have shown, and its verdict."""
-    gap, span = pair.difference, (scores.high - scores.low) or 1.0
+    gap, span = pair.difference, scores.span
     if gap is None or gap.low is None or gap.high is None or p is None:
         return pair._replace(p_holm=p)
     effect = minimum_detectable_effect(gap.low / span, gap.high / span, level, claims)
@@ -195,9 +194,8 @@ def _model(scores: Scores, cells: Any, items: Any, index: int) -> ModelScore:
     parts = components(scores.values[own], scores.item[own], scores.prompt[own])
     score = None
     if len(items):
-        span = (scores.high - scores.low) or 1.0
-        estimate = mean_of((cells - scores.low) / span, _group_of(scores, items))
-        score = _on_scale(estimate, span, scores.low)
+        estimate = mean_of((cells - scores.low) / scores.span, _group_of(scores, items))
+        score = _on_scale(estimate, scores.span, scores.low)
     name, rows = scores.models[index], int(own.sum())
     return ModelScore(name, rows, score, None, None, None, parts and parts.by)
 
