@@ -89,18 +89,21 @@ def _at(revision: Revision) -> Side:
     """The results of a commit. Raises UserError."""
     outs = {name: record.outs for name, record in revision.records.items()}
     texts = {file: revision.text(file) for file in FILES}
-    return _side(texts, outs, leaderboard_at(revision), revision.place)
+    return _side(texts, outs, leaderboard_at(revision), revision.place, f" at {revision.name}")
 
 
-def _side(texts: Mapping[str, str], outs: Any, rows: Any, place: Any) -> Side:
-    settings = {file: dict(_flat(loads(text, file) or {})) for file, text in texts.items()}
-    bins = settings[PARAMS].get("score.bins", ScoreConfig.model_fields["bins"].default)
-    return Side(settings, outs, cells(rows, "clean"), int(bins), place)
+def _side(texts: Mapping[str, str], outs: Any, rows: Any, place: Any, when: str = "") -> Side:
+    """when: words that follow the name of a file in messages."""
+    settings = {file: dict(_flat(loads(text, f"{file}{when}"))) for file, text in texts.items()}
+    bins = settings[PARAMS].get("score.bins")
+    usual: int = ScoreConfig.model_fields["bins"].default
+    number = bins if isinstance(bins, int) and bins > 0 else usual
+    return Side(settings, outs, cells(rows, "clean"), number, place)
 
 
 def _flat(values: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Nested values by dotted key; lists are values."""
-    for key, value in values.items():
+    """Nested values by dotted key; lists are values. Anything else than a mapping has no keys."""
+    for key, value in values.items() if isinstance(values, Mapping) else ():
         if isinstance(value, Mapping) and value:
             yield from _flat(value, f"{prefix}{key}.")
         else:

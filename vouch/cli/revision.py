@@ -36,7 +36,10 @@ class Revision:
     @cached_property
     def records(self) -> Mapping[str, Record]:
         """DVC's records by stage. Raises UserError if dvc.lock is damaged."""
-        return parse_lock(self.text(str(LOCK)), f"{LOCK} at {self.name}")
+        try:
+            return parse_lock(self.text(str(LOCK)), str(LOCK))
+        except UserError as error:
+            raise UserError(f"{LOCK} at {self.name}: {problem(error)}; name another commit") from None
 
     @cached_property
     def outs(self) -> Mapping[str, str]:
