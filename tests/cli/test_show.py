@@ -172,7 +172,7 @@ def test_results_of_a_revision_that_cannot_be_compared_say_where_they_can_be_see
     cached = object_path(hashlib.md5(LEADERBOARD_PATH.read_bytes()).hexdigest())
     cached.chmod(0o644)
     cached.write_bytes(cached.read_bytes()[:-1])
-    with pytest.raises(UserError, match="damaged; `vouch store verify --mend` removes what is damaged, then"):
+    with pytest.raises(UserError, match="damaged; `vouch store verify --mend` removes what is damaged; then"):
         leaderboard_at(Revision("v1"))
     LEADERBOARD_PATH.unlink()
     shutil.rmtree(".dvc/cache")

@@ -95,7 +95,7 @@ def held(digests: Iterable[str]) -> set[str]:
 
 
 def fetch(digests: Iterable[str]) -> set[str]:
-    """Brings files that DVC's cache lacks from the default remote, if any; returns those that it lacks, too.
+    """Brings files that DVC's cache lacks from the default remote, if any; returns those that neither has.
 
     Raises UserError if the remote does not answer, or if a file in the cache is damaged.
     """
@@ -114,8 +114,8 @@ def fetch(digests: Iterable[str]) -> set[str]:
             digest = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False))
         if digest.hexdigest() != name:
             raise UserError(
-                f"{object_path(name)}: damaged; `vouch store verify --mend` removes what is damaged, then run "
-                "this again"
+                f"{object_path(name)}: damaged; `vouch store verify --mend` removes what is damaged; then "
+                "run this again"
             )
     return lacking
 
