@@ -30,7 +30,9 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from vouch.models.engine import LetterAnswer, Refusal, TextAnswer
+from vouch.models.kinds import NO_LOGPROBS
 from vouch.tables.answered import Reasoning
+from vouch.tables.asked import LETTERS
 from vouch.tables.thoughts import Parts, apart
 
 _MOST_TOKENS = 2**53  # sums of these are exact, and prices can be put on them
@@ -38,9 +40,6 @@ _ABOVE_ONE = 1e-3  # most by which rounded probabilities may add to more than on
 _ROUNDING = 2e-6  # of a sum of probabilities whose logarithms are 32-bit numbers
 _TAG = re.compile(r"</?\w[^<>]*>")
 _VERSION = re.compile(r"(-\d{4}-\d{2}-\d{2}|-\d{4}|@.+)?")
-
-NO_LOGPROBS = "the server gives no log-probabilities"
-FOR_LETTERS = ", so no letters; ask for texts, or start it with them"
 
 
 class BadAnswer(Exception):
@@ -64,7 +63,7 @@ class NoLogprobs(BadAnswer):
         self, seen: str = "", answer: TextAnswer | None = None, refusal: Refusal | None = None
     ) -> None:
         super().__init__("the answer has no log-probabilities" + seen)
-        self.answer, self.refusal = answer, refusal or Refusal(NO_LOGPROBS + seen + FOR_LETTERS)
+        self.answer, self.refusal = answer, refusal or Refusal(f"{NO_LOGPROBS}{seen}, so no {LETTERS}")
 
 
 def _number(given: Any) -> Any:
