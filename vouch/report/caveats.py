@@ -1,11 +1,11 @@
 """Warnings about models whose scored answers may not be those that they would really give.
 
 They say which models claims leave out, which rate is too high and what to do (vouch/metrics/unranked.py has
-the limits); how far undecided texts may move an accuracy; what a judge and people decided and how well they
-agree.
+the limits); which models have no answers of a request type, and why; how far undecided texts may move an
+accuracy; what a judge and people decided and how well they agree.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from vouch.metrics.unranked import (
@@ -18,19 +18,20 @@ from vouch.metrics.unranked import (
     SPECIFICITY,
     UNDECIDED_RATE,
     WORTH_SAYING,
+    Place,
     away_rate,
 )
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.formatting import bracketed, number, percent
-from vouch.tables.asked import LETTERS, TEXT
+from vouch.tables.asked import LETTERS, OUTPUTS, TEXT
 
 NOTE = {
     LETTERS: "answers in another form; its sets mean little",
     TEXT: "leaves too many texts undecided; not ranked",
 }
 REMEDY = {
-    LETTERS: "Ask for text as well: add `text` to the outputs of the dataset's prompt template.",
+    LETTERS: "Ask for text as well: write `outputs: [letters, text]` into params.yaml, then `dvc repro`.",
     TEXT: "Look at such texts on the page Items. Then name parsers that fit them in score.parsers, or a "
     "judge in score.judge that agrees with people's decisions (`vouch review judge`).",
 }
@@ -46,7 +47,35 @@ _WHY = {
 
 def left_out(evidence: Evidence, datasets: Sequence[str]) -> list[str]:
     """A warning for each reason to leave models out of claims, with the models, their rates, and advice."""
-    return [text for output in (LETTERS, TEXT) if (text := _left_out(evidence, datasets, output))]
+    warnings = [text for output in (LETTERS, TEXT) if (text := _left_out(evidence, datasets, output))]
+    problems = {place: evidence.problems.get(place, "") for place in evidence.unanswered}
+    asked = {name: evidence.asked(name) for name in datasets}
+    return [*warnings, *unanswered(problems, asked)]
+
+
+def unanswered(problems: Mapping[Place, str], asked: Mapping[str, Collection[Place]]) -> list[str]:
+    """Which models have no answers of a request type, and why; what to do if they have none at all.
+
+    problems: the reason of each such place. asked: by dataset, all places.
+    """
+    sentences: dict[tuple[str, str, str], list[str]] = {}
+    mute: dict[str, list[str]] = {}
+    for dataset, places in asked.items():
+        for place in sorted(places, key=lambda place: (place[0], OUTPUTS.index(place[2]))):
+            if place in problems:
+                sentences.setdefault((place[0], place[2], problems[place]), []).append(dataset)
+        models = {model for model, *_ in places} - {place[0] for place in places if place not in problems}
+        for model in sorted(models):
+            mute.setdefault(model, []).append(dataset)
+    return [
+        f"{model} has no {formatting.OUTPUT_NAMES[output]} on {formatting.listed(names, 3)}"
+        f"{why and f': {why}'}."
+        for (model, output, why), names in sentences.items()
+    ] + [
+        f"{model} has no answers to {formatting.listed(names, 3)} at all. {REMEDY[LETTERS]}"
+        for model, names in mute.items()
+        if any((model, name, TEXT) not in asked[name] for name in names)
+    ]
 
 
 def _left_out(evidence: Evidence, datasets: Sequence[str], output: str) -> str:

@@ -357,6 +357,13 @@ RESPONSES: Mapping[str, Response] = {table.name: _response(table) for table in (
 letters_path, likelihood_path, text_path = (found.path for found in RESPONSES.values())
 
 
+def first_problem(model: str, dataset: str, output: str) -> str:
+    """Why the first prompt without an answer has none; empty if all have one, or the answers are not here."""
+    table, path = RESPONSES[output].table, RESPONSES[output].path(model, dataset)
+    problems = table.read(path, ["problem"])["problem"].drop_null() if path.exists() else []
+    return str(problems[0]) if len(problems) else ""
+
+
 def schema(output: str, reasoning: bool) -> pa.Schema:
     """Columns of a table of answers. reasoning: whether the model thinks before it answers."""
     whole = RESPONSES[output].table.schema
