@@ -267,3 +267,24 @@ def test_words_made_once_for_an_item_are_those_made_anew(project, item):
         together = project.vary(items, template, variations)
         apart = [row for name in variations for row in project.vary(items, template, [name])]
         assert sorted(together, key=lambda row: row["id"]) == sorted(apart, key=lambda row: row["id"])
+
+
+@pytest.mark.parametrize(
+    ("profile", "entry", "outputs"),
+    [
+        (None, {}, ["letters"]),
+        (["letters", "text"], {}, ["letters", "text"]),
+        (["letters", "text"], {"outputs": ["likelihood"]}, ["likelihood"]),
+        (["text"], {}, ["text"]),
+    ],
+)
+def test_a_profile_or_an_entry_says_what_questions_with_options_are_asked_for(
+    project, item, profile, entry, outputs
+):
+    """Nothing else of a prompt changes, but for the cap that a text needs."""
+    items = [item(id="closed"), item(id="open", options=[], references=["x"], kind="text")]
+    (plain, _) = project.vary(items, "plain")
+    project.outputs = profile
+    closed, free = project.vary(items, "plain", entry=entry)
+    assert closed["outputs"] == outputs and free["outputs"] == ["text"]
+    assert closed | {"outputs": []} == plain | {"outputs": []}

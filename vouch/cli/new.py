@@ -112,7 +112,8 @@ def run(options: argparse.Namespace) -> int:
     for name in _without_images(models, lock):
         print(f"new: {plain(name)} takes no images: it is asked the questions without them")
     for name, why in silent.items():
-        print(f"new: {plain(name)}: {why}; `outputs: [{', '.join(outputs or ())}]` in {path} asks for texts")
+        texts = f"has `outputs: [{', '.join(outputs or ())}]`, so that its texts are scored"
+        print(f"new: {plain(name)} gives no letters: {why}; {path} {texts}")
     print(plain_lines(f"new: {note}" for note in notes), end="")
     print(f"new: `vouch use {options.name}` {next_steps}")
     return 0
@@ -245,8 +246,8 @@ def _of_server(given: str, lock: str, notes: list[str]) -> tuple[str, str, str]:
         unknown += ["gives log-probabilities"] if can.outputs is None else []
         if unknown:
             notes.append(
-                f"{slug}: {url} gives no answer, so it is not known whether it {' and '.join(unknown)}; once "
-                f"it answers there, `vouch lock {slug}` asks it and writes that down"
+                f"{slug}: {url} gives no answer that says whether it {' and '.join(unknown)}; once it does, "
+                f"`vouch lock {slug}` asks it and writes that down"
             )
         document["models"].fa.set_block_style()
         document["models"][slug] = {

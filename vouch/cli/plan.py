@@ -251,7 +251,9 @@ def _lacking(project: Project, counts: Mapping[str, Count], where: str) -> Itera
     for model, reasons in what_is_lacking(project).items():
         asked = {name: counts[name].outputs for name in project.datasets if project.extract.asks(model, name)}
         wanted = {output for outputs in asked.values() for output in outputs}
-        yield from (f"{model}: {why}" for output, why in reasons.items() if output in wanted)
+        yield from (
+            f"{model} gives no {output}: {why}" for output, why in reasons.items() if output in wanted
+        )
         mute = [name for name, outputs in asked.items() if outputs and not set(outputs) - set(reasons)]
         if mute and TEXT not in reasons:
             wanted = {TEXT}.union(*(asked[name] for name in mute))

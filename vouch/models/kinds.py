@@ -67,8 +67,8 @@ NO_SCORES = "the server does not score given texts"
 THINKS = "of a model that thinks cannot be read from a server"
 NOT_NAMED = f"{LOCK} does not name it among the model's outputs"
 WITHOUT_LOGPROBS = {
-    LETTERS: f"{NO_LOGPROBS}, so no {LETTERS}",
-    LIKELIHOOD: f"{NO_SCORES}, so no {LIKELIHOOD}",
+    LETTERS: NO_LOGPROBS,
+    LIKELIHOOD: NO_SCORES,
     TEXT: NOT_NAMED,
 }
 """By request type, why a server gives no answer to it."""

@@ -32,7 +32,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from vouch.models.engine import LetterAnswer, Refusal, TextAnswer
 from vouch.models.kinds import NO_LOGPROBS
 from vouch.tables.answered import Reasoning
-from vouch.tables.asked import LETTERS
 from vouch.tables.thoughts import Parts, apart
 
 _MOST_TOKENS = 2**53  # sums of these are exact, and prices can be put on them
@@ -63,7 +62,7 @@ class NoLogprobs(BadAnswer):
         self, seen: str = "", answer: TextAnswer | None = None, refusal: Refusal | None = None
     ) -> None:
         super().__init__("the answer has no log-probabilities" + seen)
-        self.answer, self.refusal = answer, refusal or Refusal(f"{NO_LOGPROBS}{seen}, so no {LETTERS}")
+        self.answer, self.refusal = answer, refusal or Refusal(NO_LOGPROBS + seen)
 
 
 def _number(given: Any) -> Any:
