@@ -237,7 +237,7 @@ def test_bad_drafts(project, drafts, reason):
 def test_an_answer_that_nobody_asks_for_cannot_be_repeated(project):
     drafts = ({"earlier": (("q/original",),)},)
     assert len(made(project, *drafts)) == 2
-    with refused(r"repeats the answer to q/original, .*no text; .*template own"):
+    with refused(r"repeats the answer to q/original, .*no text; add it to `outputs` of the dataset"):
         made(project, *drafts, outputs="[letters]")
 
 
