@@ -51,7 +51,7 @@ def test_outputs_are_those_of_the_entry_the_profile_or_the_template(small: dict[
     project = check_params(small, "params.yaml")
     assert (project.outputs, project.datasets["left"].outputs) == (["letters", "text"], ["text"])
     small["datasets"]["left"] |= {"outputs": None, "template": "reform_vqa", "variant": "likelihood"}
-    assert "outputs (for datasets.left): " in refusal(small) and "body must hold" in refusal(small)
+    assert "outputs (for datasets.left): names letters, but template reform_vqa shows" in refusal(small)
 
 
 @pytest.mark.parametrize(
@@ -67,10 +67,10 @@ def test_outputs_are_those_of_the_entry_the_profile_or_the_template(small: dict[
             "datasets.left.outputs.0: Input should be 'letters', 'likelihood' or 'text'",
         ),
         ({"outputs": []}, "datasets.left.outputs: List should have at least 1 item"),
-        ({"outputs": ["text", "text"]}, "datasets.left.outputs: .*each once"),
+        ({"outputs": ["text", "text"]}, "datasets.left.outputs: text is a duplicate; name it once"),
         (
             {"outputs": ["letters"], "template": "reform_vqa", "variant": "likelihood"},
-            "datasets.left.outputs: .*body must hold",
+            "datasets.left.outputs: names letters, but template reform_vqa shows no options",
         ),
         ({"variations": ["vr_b+"]}, "unknown variation ; valid"),
         ({"rows": "some"}, "datasets.left.rows: Input should be 'all' or 'exchangeable', found 'some'"),

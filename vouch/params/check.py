@@ -22,7 +22,7 @@ from vouch.pipeline.validation import parsed, validated
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.combination import load_variation
 from vouch.prompts.template import read_template
-from vouch.tables.asked import ORIGINAL, P_TRUE
+from vouch.tables.asked import LETTERS, ORIGINAL, OUTPUTS, P_TRUE
 
 TRAINED = Path("data/trained")
 PINS = "data/models/NAME.json"
@@ -139,13 +139,15 @@ def _check_sampling(project: Project) -> Problems:
 
 
 def _check_entry(name: str, entry: DatasetEntry, outputs: Sequence[str] | None) -> Problems:
-    key = f"datasets.{name}.variant"
     try:
-        read_template(entry.template, entry.variant)
+        template = read_template(entry.template, entry.variant)
         key = f"datasets.{name}.outputs" if entry.outputs else f"outputs (for datasets.{name})"
-        read_template(entry.template, entry.variant, entry.outputs or outputs)
+        asked = entry.outputs or outputs or []
+        yield from _known(asked, OUTPUTS, key)
+        if LETTERS in asked and not template.shows_options:
+            yield f"{key}: names {LETTERS}, but template {entry.template} shows no options; leave it out"
     except UserError as error:
-        yield f"{key}: {error}"
+        yield f"datasets.{name}.variant: {error}"
     loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
     _, problems = parsed(loader.Settings, entry.settings)
     yield from (f"datasets.{name}.settings: {problem}" for problem in problems)
