@@ -58,24 +58,33 @@ def unanswered(problems: Mapping[Place, str], asked: Mapping[str, Collection[Pla
 
     problems: the reason of each such place. asked: by dataset, all places.
     """
-    sentences: dict[tuple[str, str, str], list[str]] = {}
+    lacking: dict[tuple[str, str], dict[str, list[str]]] = {}  # output and reason -> model -> datasets
     mute: dict[str, list[str]] = {}
     for dataset, places in asked.items():
-        for place in sorted(places, key=lambda place: (place[0], OUTPUTS.index(place[2]))):
+        for place in sorted(places):
             if place in problems:
-                sentences.setdefault((place[0], place[2], problems[place]), []).append(dataset)
-        models = {model for model, *_ in places} - {place[0] for place in places if place not in problems}
-        for model in sorted(models):
-            mute.setdefault(model, []).append(dataset)
+                of_models = lacking.setdefault((place[2], problems[place]), {})
+                of_models.setdefault(place[0], []).append(dataset)
+        for model in sorted({model for model, *_ in places}):
+            own = {place for place in places if place[0] == model}
+            if own <= problems.keys() and (model, dataset, TEXT) not in own:
+                mute.setdefault(model, []).append(dataset)
+    ordered = sorted(lacking.items(), key=lambda pair: (OUTPUTS.index(pair[0][0]), pair[0][1]))
     return [
-        f"{model} has no {formatting.OUTPUT_NAMES[output]} on {formatting.listed(names, 3)}"
-        f"{why and f': {why}'}."
-        for (model, output, why), names in sentences.items()
-    ] + [
-        f"{model} has no answers to {formatting.listed(names, 3)} at all. {REMEDY[LETTERS]}"
-        for model, names in mute.items()
-        if any((model, name, TEXT) not in asked[name] for name in names)
-    ]
+        f"{who} no {formatting.OUTPUT_NAMES[output]} on {where}{why and f': {why}'}."
+        for (output, why), of_models in ordered
+        for who, where in _who_and_where(of_models)
+    ] + [f"{who} no answers to {where} at all. {REMEDY[LETTERS]}" for who, where in _who_and_where(mute)]
+
+
+def _who_and_where(of_models: Mapping[str, list[str]]) -> Iterator[tuple[str, str]]:
+    """`a and b have` for models that share their datasets, and these datasets."""
+    shared: dict[tuple[str, ...], list[str]] = {}
+    for model, datasets in of_models.items():
+        shared.setdefault(tuple(datasets), []).append(model)
+    for where, models in shared.items():
+        has = "has" if len(models) == 1 else "have"
+        yield f"{formatting.listed(models)} {has}", formatting.listed(where, 3)
 
 
 def _left_out(evidence: Evidence, datasets: Sequence[str], output: str) -> str:
