@@ -14,17 +14,22 @@ from tests.cli.scored import ESCAPE, LABELS, build, stage
 from tests.report.project import SCORING, parts
 from vouch.metrics.text.judge import key
 from vouch.metrics.text.reader.options import Choices
+from vouch.metrics.unranked import outputs_of
+from vouch.models.kinds import NO_LOGPROBS
 from vouch.pipeline.yaml12 import load as load_yaml
 from vouch.report.caveats import NOTE, REMEDY, left_out
 from vouch.report.claims import leaders
+from vouch.report.config import ReportConfig
 from vouch.report.evidence import Evidence
 from vouch.report.loading import load
 from vouch.report.pages.models import RESULTS_SECTION
 from vouch.report.pages.models_detail import GENERATED_SECTION
 from vouch.report.pages.robustness import LETTERS_SECTION
 from vouch.report.pages.verdict import VERDICT_SECTION
+from vouch.report.site import site
 from vouch.report.table_files import metrics_json
-from vouch.tables.answered import JUDGED, judged_path
+from vouch.tables.answered import JUDGED, judged_path, letters_path
+from vouch.tables.answered import LETTERS as ANSWERS
 from vouch.tables.asked import ITEMS, LETTERS, items_path
 from vouch.tables.asked import TEXT as WORDS
 from vouch.tables.results import (
@@ -58,6 +63,20 @@ def made(
 def chatty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project in which tiny_a does not answer by letters."""
     return made(tmp_path_factory.mktemp("chatty"), MASS)
+
+
+@pytest.fixture(scope="module")
+def silent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project in which tiny_a has not a single letter on left."""
+    folder = made(tmp_path_factory.mktemp("silent"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        path = letters_path("tiny_a", "left")
+        nothing = {"logits": None, "letter_mass": None, "problem": NO_LOGPROBS}
+        ANSWERS.write(path, [row | nothing for row in ANSWERS.read(path).to_pylist()])
+        stage(score.main, "score", "left")
+        stage(compare.main, "compare")
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +125,34 @@ def test_letters_that_nobody_said_have_no_rank(
     card, other = vouch("publish", "card", "tiny_a"), vouch("publish", "card", "tiny_b")
     assert "In 75.0 [" in card and f"It {NOTE[LETTERS]}." in card
     assert "begins with no option letter" in other and NOTE[LETTERS] not in other
+
+
+def test_a_model_without_answers_is_named_with_the_reason(
+    silent: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
+) -> None:
+    monkeypatch.chdir(silent)
+    told = f"tiny_a has no letters on left: {NO_LOGPROBS}."
+    advice = f"tiny_a has no answers to left at all. {REMEDY[LETTERS]}"
+    shown = vouch("show").splitlines()
+    assert told in shown and advice in shown and not any("n.a." in line for line in shown[:5])
+    evidence = read()
+    assert evidence.problems == {("tiny_a", "left", LETTERS): NO_LOGPROBS}
+    assert evidence.candidates("left") == ("tiny_b",) and "tiny_a" in evidence.candidates("right")
+    assert left_out(evidence, ["left", "right"]) == [told, advice]
+    assert left_out(evidence, ["right"]) == []
+    assert VERDICT_SECTION.build(evidence).warnings == [told, advice]
+    assert "tiny_a" in VERDICT_SECTION.build(evidence).headline, "it is best on right"
+    assert len(site(ReportConfig(title="t"), evidence, {})) > 5
+    assert "tiny_a" in vouch("compare", "tiny_a", "tiny_b")
+
+
+def test_the_main_request_type_is_the_one_that_most_models_have_answers_to() -> None:
+    every = [(model, "kites", output) for model in "abc" for output in (LETTERS, WORDS)]
+    assert outputs_of(every) == {"kites": (LETTERS, WORDS)}
+    assert outputs_of(every, [("a", "kites", LETTERS)]) == {"kites": (WORDS, LETTERS)}
+    assert outputs_of(every, [place for place in every if place[2] == LETTERS]) == {"kites": (WORDS,)}
+    assert outputs_of(every, every) == {"kites": (LETTERS, WORDS)}, "something must be said of it"
+    assert outputs_of([]) == {}
 
 
 def test_the_report_trusts_the_other_model(chatty: Path, monkeypatch: pytest.MonkeyPatch) -> None:

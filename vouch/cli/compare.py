@@ -22,6 +22,7 @@ from vouch.cli.leaderboard import (
     blind_of,
     cells,
     left_out,
+    main_outputs,
     small,
     warn_if_outdated,
 )
@@ -238,10 +239,8 @@ def corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
 def _corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
     """The rows of one family of tests."""
     few = small(every)
-    firsts: dict[str, str] = {}
-    for dataset, _, output, _ in every:
-        firsts[dataset] = min(firsts.get(dataset, output), output, key=OUTPUTS.index)
-    counted = [row["dataset"] not in few and firsts.get(row["dataset"]) == row["output"] for row in rows]
+    main = main_outputs(every)
+    counted = [row["dataset"] not in few and main.get(row["dataset"]) == row["output"] for row in rows]
     p = holm([row["p"] if is_claim else None for row, is_claim in zip(rows, counted, strict=True)])
     claims = sum(each is not None for each in p)
     return [

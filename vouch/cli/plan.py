@@ -24,6 +24,7 @@ from vouch.cli.counts import (
     sizes,
     take_images,
     variations_of,
+    what_is_lacking,
 )
 from vouch.cli.printing import and_more, as_json, plain, plain_lines, table
 from vouch.cli.use import PROFILES, profile_text
@@ -41,7 +42,7 @@ from vouch.pipeline.yaml12 import load, loads
 from vouch.prompts.config import template_name
 from vouch.prompts.rewrites.table import kinds_of
 from vouch.report.gates import MINIMUM, SIGNIFICANCE
-from vouch.tables.asked import OUTPUTS
+from vouch.tables.asked import OUTPUTS, TEXT
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH
 
 Row = Mapping[str, Any]
@@ -135,9 +136,11 @@ def run(options: argparse.Namespace) -> int:
         named = {"profile": project.profile, "datasets": _named(project, items, counts)} | asked
         causes = {state.stage.name: state.causes for state in waiting}
         named |= {"models": models, "judge": judged, "power": power_rows, "stages": stages, "causes": causes}
+        named["lacking"] = what_is_lacking(project)
         print(as_json(named | {"following_stages": following, "strays": strays}), end="")
         return 0
-    lines = [*_rewrites(project, items, stale), *_judge(judged), *_away(project, items)]
+    lines = [*_lacking(project, counts, where), *_rewrites(project, items, stale), *_judge(judged)]
+    lines += _away(project, items)
     print(
         *(_head(project), _datasets(project, items, counts), _asked_in_words(project, asked)),
         *(hours_table(models), power_table(power_rows, _claims(project, items), options)),
@@ -211,8 +214,11 @@ def _named(project: Project, items: Mapping[str, Items], counts: Mapping[str, Co
 
 def _asked(project: Project, counts: Mapping[str, Count], stale: set[str], cells: Cells) -> dict[str, Any]:
     """The requests to all models together; `later` counts cells that run only if their inputs change."""
-    sees = take_images(project)
-    counted = [counts[dataset].of(project.extract, model, dataset, sees[model]) for model, dataset in cells]
+    sees, lacking = take_images(project), what_is_lacking(project)
+    counted = [
+        counts[dataset].of(project.extract, model, dataset, sees[model], lacking.get(model, ()))
+        for model, dataset in cells
+    ]
     passes = [cell.passes(project.extract) for cell in counted]
     return {
         "cells": len(counted),
@@ -235,6 +241,29 @@ def _asked_in_words(project: Project, asked: Row) -> str:
         f"{most}{asked['answers']} answers, about {asked['forward_passes']:,} forward passes of up to "
         f"{project.extract.batch} rows, {100 * share:.0f} % of the rows filling (lengths estimated)\n"
     )
+
+
+def _lacking(project: Project, counts: Mapping[str, Count], where: str) -> Iterable[str]:
+    """What models have no answers to, and how to ask them for more if they would be asked nothing.
+
+    where: the file to write that into.
+    """
+    for model, reasons in what_is_lacking(project).items():
+        asked = {name: counts[name].outputs for name in project.datasets if project.extract.asks(model, name)}
+        wanted = {output for outputs in asked.values() for output in outputs}
+        yield from (
+            f"{model} gives no {output}: {why}" for output, why in reasons.items() if output in wanted
+        )
+        mute = [name for name, outputs in asked.items() if outputs and not set(outputs) - set(reasons)]
+        if mute and TEXT not in reasons:
+            wanted = {TEXT}.union(*(asked[name] for name in mute))
+            listed = ", ".join(output for output in OUTPUTS if output in wanted)
+            own = [name for name in mute if project.datasets[name].outputs]
+            key = f"datasets.{own[0]}.outputs" if own else "outputs"
+            yield (
+                f"{model} is asked nothing of {', '.join(mute)}; set {key} to [{listed}] in {where} to ask "
+                "every model for texts as well"
+            )
 
 
 def _rewrites(project: Project, items: Mapping[str, Items], stale: set[str]) -> Iterable[str]:

@@ -19,6 +19,7 @@ from vouch.cli.leaderboard import (
     label,
     left_out,
     long_name,
+    main_outputs,
     ordered,
     small,
     warn_if_outdated,
@@ -30,7 +31,7 @@ from vouch.pipeline.records import intact
 from vouch.report.blind import answered, baselines, beaten
 from vouch.report.gates import headline_columns
 from vouch.tables import HEADLINE
-from vouch.tables.asked import LETTERS, ORIGINAL, OUTPUTS
+from vouch.tables.asked import LETTERS, ORIGINAL
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD, LEADERBOARD_PATH
 
 REPORT = Path("reports/index.html")
@@ -223,13 +224,9 @@ def beside_the_blind(rows: Sequence[Row], now: Cells) -> str:
         return ""
     there = DIFFERENCES_PATH.exists()
     differences = DIFFERENCES.read(intact(DIFFERENCES_PATH)).to_pylist() if there else []
-    outputs: dict[str, str] = {}
-    for row in rows:
-        known = outputs.setdefault(row["dataset"], row["output"])
-        outputs[row["dataset"]] = min(known, row["output"], key=OUTPUTS.index)
     lines = []
     for dataset, baseline in baselines(
-        rows, differences, groups_with_image(now), outputs, unranked(rows)
+        rows, differences, groups_with_image(now), main_outputs(now), unranked(rows)
     ).items():
         models = [model for name, *_, model in ordered(now) if name == dataset]
         sentences = [answered(dataset, baseline), *beaten(baseline, dict.fromkeys(models))]
