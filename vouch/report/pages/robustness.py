@@ -86,9 +86,12 @@ def _shift_panel(
     scale = alt.Scale(domain=list(GUARANTEES), range=list(GUARANTEES.values()))
     colour = alt.Color("guarantee:N", scale=scale)
     base = alt.Chart(data[data["model"] == model]).encode(x=across, y=rows, color=colour)
+    target = alt.target_name(aim)
+    names = {alt.INTERVAL: alt.SOLID, target: alt.DASHED}
+    whiskers = alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x2="high:Q")
     return alt.layer(
-        alt.target(aim).encode(x=across),
-        alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x2="high:Q"),
+        alt.in_legend(alt.target(aim).encode(x=across), target, names),
+        alt.in_legend(whiskers, alt.INTERVAL, names),
         base.mark_circle(size=50, opacity=1).encode(tooltip=SHIFT_TIPS),
     ).properties(width=250, height=alt.Step(STEP), title=model)
 

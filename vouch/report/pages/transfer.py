@@ -232,6 +232,8 @@ def sweep_chart(
     data = {panel: sweep_frame(evidence, dataset, panel) for panel in SWEEP_PANELS}
     if data["size"].empty:
         return None
+    target = alt.target_name(evidence.target)
+    names = {alt.INTERVAL: alt.SOLID, target: alt.DASHED}
     panels = []
     for panel, (title, form) in SWEEP_PANELS.items():
         x = {
@@ -239,11 +241,11 @@ def sweep_chart(
             "scale": alt.Scale(nice=False, padding=12, zero=False),
             "axis": alt.Axis(values=sorted(set(data[panel]["share"])), grid=False),
         }
-        y = {"title": title, "scale": alt.Scale(zero=False), "axis": alt.Axis(format=form)}
-        models = list(dict.fromkeys(data[panel]["model"]))
-        layers = alt.model_lines(data[panel], models, x, y, {"title": title}, SWEEP_TIPS)
+        y = {"title": title, "scale": alt.Scale(zero=False), "axis": alt.Axis(format=form, tickCount=5)}
+        layers = alt.model_lines(data[panel], evidence.all_models, x, y, SWEEP_TIPS, names, width)
         if panel == "coverage":
-            layers.insert(0, alt.target(evidence.target).encode(y=alt.Y("value:Q", **y)))
+            rule = alt.target(evidence.target).encode(y=alt.Y("value:Q", **y))
+            layers.insert(0, alt.in_legend(rule, target, names, width))
         panels.append(alt.layer(*layers).properties(width=width, height=190))
     return join(*panels, spacing=alt.SPACING)
 

@@ -53,6 +53,8 @@ VARIATIONS_PANELS = {
 }
 VERDICT_COLOURS = {"costs": alt.ORANGE, "gains": alt.BLUE, "not shown": alt.FAINT}
 VARIATIONS_STEP = 18
+UNCHANGED = "no change"
+VARIATIONS_LINES = {alt.INTERVAL: alt.SOLID, UNCHANGED: alt.DASHED}
 VARIATIONS_TIPS = alt.tips(
     ".2f", model_n="Model", variation_n="Variation", value="Difference", low="from", high="to"
 )
@@ -91,16 +93,16 @@ def _variations_panel(data: pd.DataFrame, panel: str, model: str, order: list[st
     heading, _, _, judged, least = VARIATIONS_PANELS[panel]
     first = panel == next(iter(VARIATIONS_PANELS))
     rows = alt.rows("variation", order, 200, labels=first, ticks=first)
-    ticks = alt.Axis(tickCount=5, tickMinStep=least, labels=last, ticks=last)
+    ticks = alt.Axis(tickCount=4, tickMinStep=least, labels=last, ticks=last)
     scale = alt.Scale(domain=_domain(data), nice=False, zero=False)
     across = alt.X("value:Q", title=heading if last else None, scale=scale, axis=ticks)
     scores = alt.Scale(domain=list(VERDICT_COLOURS), range=list(VERDICT_COLOURS.values()))
     colour = alt.Color("verdict:N", scale=scores) if judged else alt.value(alt.INK)
     base = alt.Chart(data[data["model"] == model]).encode(y=rows, color=colour)
-    nothing = alt.Chart(pd.DataFrame({"value": [0.0]}))
+    whiskers = alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x=across, x2="high:Q")
     return alt.layer(
-        nothing.mark_rule(color=alt.INK, strokeWidth=1).encode(x=across),
-        alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x=across, x2="high:Q"),
+        alt.in_legend(alt.target(0.0).encode(x=across), UNCHANGED, VARIATIONS_LINES),
+        alt.in_legend(whiskers, alt.INTERVAL, VARIATIONS_LINES),
         base.mark_circle(size=50, opacity=1).encode(x=across, tooltip=VARIATIONS_TIPS),
     ).properties(width=190, height=alt.Step(VARIATIONS_STEP))
 
