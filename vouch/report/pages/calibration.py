@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from vouch.metrics.conformal.selective import SURE, WRONG, curve
 from vouch.metrics.uncertainty import CONFIDENCE, ESTIMATES
-from vouch.report import formatting
+from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
 from vouch.report.claims import answers_alone, chosen, miscalibrated
 from vouch.report.evidence import Evidence
@@ -234,6 +234,7 @@ CALIBRATION_SECTION = PageSection(
     by_dataset("Does confidence match accuracy?", CALIBRATION_TEXT, _calibration_blocks, opened=1),
     page="calibration",
     place=10,
+    summary=summaries.confidence,
 )
 
 
@@ -300,6 +301,7 @@ UNCERTAINTY_SECTION = PageSection(
     ),
     page="calibration",
     place=20,
+    summary=summaries.uncertainty,
 )
 
 PAGE = Page(
@@ -308,6 +310,7 @@ PAGE = Page(
     "Whether confidence matches accuracy, what thresholds are worth elsewhere, and what the protocol "
     "changes.",
     place=50,
+    folds=True,
 )
 
 
@@ -480,4 +483,5 @@ ANSWERING_SECTION = PageSection(
     by_dataset("How many questions can a model answer alone?", ANSWERING_TEXT, _answering_blocks, opened=1),
     page="calibration",
     place=30,
+    summary=summaries.answering,
 )

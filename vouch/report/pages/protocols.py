@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.report import formatting
+from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
 from vouch.report.gates import headline_columns
@@ -208,4 +208,5 @@ PROTOCOLS_SECTION = PageSection(
     by_dataset("Two protocols on the same answers", PROTOCOLS_TEXT, _protocols_blocks, opened=1),
     page="calibration",
     place=60,
+    summary=summaries.protocols,
 )

@@ -11,7 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from vouch.metrics.unranked import LETTER_MASS, LOW_MASS_RATE
-from vouch.report import formatting
+from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
 from vouch.report.claims import CHOSEN, RIGHT, Guarantee, chosen, guarantee, overused_letters
 from vouch.report.costs import heat_map, is_control, is_original_to, meaning, named, shaded, variation_cell
@@ -240,6 +240,7 @@ SHIFT_SECTION = PageSection(
     ),
     page="variations",
     place=50,
+    summary=summaries.shift,
 )
 
 
@@ -285,6 +286,7 @@ ROBUSTNESS_SECTION = PageSection(
     by_dataset("Is it certain where it is correct?", ROBUSTNESS_TEXT, _robustness_blocks, opened=0),
     page="variations",
     place=60,
+    summary=summaries.reliability,
 )
 
 
@@ -348,6 +350,7 @@ INSTABILITY_SECTION = PageSection(
     by_dataset("Does the model repeat its answer?", INSTABILITY_TEXT, _instability_blocks),
     page="variations",
     place=70,
+    summary=summaries.instability,
 )
 
 
@@ -445,4 +448,5 @@ LETTERS_SECTION = PageSection(
     by_dataset("Does it prefer a letter?", LETTERS_TEXT, _letters_blocks, opened=1),
     page="variations",
     place=80,
+    summary=summaries.letters,
 )

@@ -1,7 +1,7 @@
 """Accuracy by the severity of image corruption, on the page Variations (variations.py, image_use.py,
 robustness.py)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pandas as pd
@@ -101,6 +101,21 @@ Accuracy by severity, 1 to 5 as in ImageNet-C: the image is blurred, brightened,
 degraded; level 0 is the original. The numbers are in the table of all variations.""")
 
 
+def _severity_summary(evidence: Evidence) -> Iterator[str]:
+    """The largest loss from the original image to the highest level asked."""
+    losses = []
+    for dataset in evidence.large:
+        for (kind, model), own in severity_frame(evidence, dataset).groupby(["kind", "model"], sort=False):
+            first, last = own.iloc[0], own.iloc[-1]
+            losses.append((last["value"] - first["value"], kind, model, dataset, first, last))
+    if losses:
+        _, kind, model, dataset, first, last = min(losses, key=lambda loss: loss[:4])
+        yield (
+            f"The largest loss: {model} on {dataset} goes from {formatting.percent(first['value'], 0)} to "
+            f"{formatting.percent(last['value'], 0)} at level {last['level']} of {kind}."
+        )
+
+
 def _severity_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     return [] if severity_frame(evidence, dataset).empty else [Figures([f"severity-{dataset}"])]
 
@@ -111,4 +126,5 @@ SEVERITY_SECTION = PageSection(
     by_dataset("How much accuracy does image corruption cost?", SEVERITY_TEXT, _severity_blocks, opened=1),
     page="variations",
     place=40,
+    summary=_severity_summary,
 )

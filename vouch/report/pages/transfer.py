@@ -8,7 +8,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from vouch.metrics.conformal.selective import TOLERATED
-from vouch.report import formatting
+from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
 from vouch.report.claims import TRANSFER, chosen, representative, transfer_coverages
 from vouch.report.costs import shaded
@@ -66,7 +66,9 @@ def build_transfer(evidence: Evidence) -> Section | None:
     return Section("Do thresholds hold elsewhere?", TRANSFER_TEXT, [*parts, every]) if parts else None
 
 
-TRANSFER_SECTION = PageSection("transfer", "Transfer", build_transfer, page="calibration", place=40)
+TRANSFER_SECTION = PageSection(
+    "transfer", "Transfer", build_transfer, page="calibration", place=40, summary=summaries.transfer
+)
 
 
 def _beside(grids: list[Grid]) -> list[Block]:
@@ -331,4 +333,5 @@ SWEEP_SECTION = PageSection(
     by_dataset("How many calibration questions are needed?", SWEEP_TEXT, _sweep_blocks, opened=1),
     page="calibration",
     place=50,
+    summary=summaries.shares,
 )

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.report import formatting
+from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
 from vouch.report.claims import above_chance, chosen, effects, losses
 from vouch.report.costs import (
@@ -305,6 +305,7 @@ VARIATIONS_SECTION = PageSection(
     ),
     page="variations",
     place=10,
+    summary=summaries.variations,
 )
 
 PAGE = Page(
@@ -312,4 +313,5 @@ PAGE = Page(
     "Variations",
     "What rewording, image changes and option order do to accuracy, certainty and coverage.",
     place=40,
+    folds=True,
 )
