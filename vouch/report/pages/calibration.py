@@ -17,6 +17,7 @@ from vouch.report import vegalite as alt
 from vouch.report.claims import answers_alone, chosen, miscalibrated
 from vouch.report.evidence import Evidence
 from vouch.report.page import (
+    Beside,
     Block,
     DatasetFigure,
     Figures,
@@ -185,15 +186,15 @@ def _calibration_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     if not evidence.numbers(dataset, "ece"):
         return []
     more = CALIBRATION_MORE.known(evidence, dataset)
+    sentences = sentence_list(
+        [
+            _counted(evidence, dataset),
+            *(_calibration_sentence(evidence, dataset, m) for m in chosen(evidence, dataset)),
+        ]
+    )
     return [
-        *sentence_list(
-            [
-                _counted(evidence, dataset),
-                *(_calibration_sentence(evidence, dataset, m) for m in chosen(evidence, dataset)),
-            ]
-        ),
         CALIBRATION_TABLE.known(evidence, dataset).grid(evidence, dataset),
-        Figures([f"reliability-{dataset}"]),
+        Beside([*sentences, Figures([f"reliability-{dataset}"])]),
         *([Folded("Other measures", [more.grid(evidence, dataset)])] if more.measures else []),
     ]
 

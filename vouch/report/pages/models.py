@@ -443,7 +443,10 @@ def _overview(evidence: Evidence) -> Grid:
     ]
     mean = len(datasets) + 1
     rows.sort(key=lambda row: (row[0].text in blind, -(row[mean].key or 0)))
-    return Grid("overview", "Accuracy on every dataset", columns, rows)
+    caption = "Accuracy on every dataset"
+    if any(cell is MISSING for row in rows for cell in row):
+        caption += "; a dash if the model was not asked, or is left out of comparisons there"
+    return Grid("overview", caption, columns, rows)
 
 
 def _claimed(evidence: Evidence, dataset: str, model: str, metric: str, score: str) -> Number | None:

@@ -92,7 +92,7 @@ def _domain(data: pd.DataFrame) -> list[float]:
 def _variations_panel(data: pd.DataFrame, panel: str, model: str, order: list[str], last: bool) -> Any:
     heading, _, _, judged, least = VARIATIONS_PANELS[panel]
     first = panel == next(iter(VARIATIONS_PANELS))
-    rows = alt.rows("variation", order, 200, labels=first, ticks=first)
+    rows = alt.rows("variation", order, 280, labels=first, ticks=first)
     ticks = alt.Axis(tickCount=4, tickMinStep=least, labels=last, ticks=last)
     scale = alt.Scale(domain=_domain(data), nice=False, zero=False)
     across = alt.X("value:Q", title=heading if last else None, scale=scale, axis=ticks)
