@@ -238,7 +238,7 @@ def test_says_what_the_tables_hold(rich: Site) -> None:
         ("datasets", "shapes: looked for but not found: added option twice, animated, "),
         ("variations", "images blurred vr_b"),
         ("variations", "No variation is shown to lower the accuracy of alpha. No variation"),
-        ("models", "overall 2 – 80.0 #1"),
+        ("models", "overall 2 80 80.0 #1"),
         ("datasets", "negated question ls_n 2 1 1 0 rules/1"),
         ("datasets", "Is it red? Is it rejected? negated it says the same"),
         ("calibration", "Calibrated on 10 % of the questions, alpha covers 90.0 % (80.0–100.0)"),

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from markupsafe import Markup
 
 from vouch.metrics.blind import UNSOLVED_ACCURACY
-from vouch.report import formatting
+from vouch.report import formatting, summaries
 from vouch.report.blind import answered, beaten, interval_of
 from vouch.report.claims import accuracy_with_image, baselines, image_claims
 from vouch.report.costs import ACCURACY, costs, variation_cell
@@ -119,6 +119,7 @@ BLIND_SECTION = PageSection(
     by_dataset("What does the text alone answer?", BLIND_TEXT, _blind_blocks, opened=1),
     page="variations",
     place=15,
+    summary=summaries.blind,
 )
 
 
@@ -202,6 +203,7 @@ LOOKS_SECTION = PageSection(
     by_dataset("Do the models use the image?", LOOKS_TEXT, _looks_blocks, opened=1),
     page="variations",
     place=20,
+    summary=summaries.image,
 )
 
 
@@ -258,4 +260,5 @@ TYPOGRAPHIC_SECTION = PageSection(
     by_dataset("Does text in the image mislead the models?", TYPOGRAPHIC_TEXT, _typographic_blocks, opened=1),
     page="variations",
     place=30,
+    summary=summaries.typographic,
 )

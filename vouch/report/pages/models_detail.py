@@ -249,20 +249,21 @@ DIMENSIONS_SECTION = PageSection("dimensions", "Dimensions", build_dimensions, p
 
 
 def _questions(evidence: Evidence, output: str) -> dict[str, int]:
-    """Independent groups of questions by dimension, on the datasets with this request type."""
+    """Independent groups of questions by dimension and overall, on the datasets with this request type."""
     having = [name for name in evidence.datasets if output in evidence.outputs(name)]
     items = evidence.items[evidence.items["dataset"].isin(having)]
     counts = items.drop_duplicates(["category", "dataset", "group"])["category"].value_counts()
-    return {str(category): int(count) for category, count in counts.items()}
+    every = len(items[items["category"] != ""].drop_duplicates(["dataset", "group"]))
+    return {OVERALL: every, **{str(category): int(count) for category, count in counts.items()}}
 
 
 def _dimensions_grid(name: str, frame: pd.DataFrame, questions: Mapping[str, int]) -> Grid:
     models = sorted(frame["model"].unique())
     fewest = min(questions.get(each, 0) for each in frame["dimension"].unique() if each != OVERALL)
-    questions = {**questions, OVERALL: fewest}
+    counted = {**questions, OVERALL: fewest}
     found = {
         (dimension, model): _dimensions_cell(
-            value, rank if questions.get(dimension, 0) >= MINIMUM else math.nan
+            value, rank if counted.get(dimension, 0) >= MINIMUM else math.nan
         )
         for dimension, model, value, rank in zip(
             *(frame[column].tolist() for column in ("dimension", "model", "value", "rank")), strict=True
@@ -274,7 +275,7 @@ def _dimensions_grid(name: str, frame: pd.DataFrame, questions: Mapping[str, int
         cells(
             Cell(dimension, tone="strong" if dimension == OVERALL else ""),
             int(parts[dimension]),
-            questions[dimension] if dimension != OVERALL and dimension in questions else MISSING,
+            questions.get(dimension, MISSING),
             *(found.get((dimension, model), MISSING) for model in models),
         )
         for dimension in dimensions
@@ -282,10 +283,13 @@ def _dimensions_grid(name: str, frame: pd.DataFrame, questions: Mapping[str, int
     columns = (
         Column("Dimension", "a category; the last row is the mean over all of them"),
         Column("Datasets", "that have it; in the last row, the number of dimensions", True),
-        Column("Groups", "independent groups of questions", True),
+        Column("Groups", "independent groups of questions, each counted once overall", True),
         *(Column(f"{model} %", "accuracy, and the model's rank in small print", True) for model in models),
     )
-    return Grid("dimensions", f"By {name}: mean accuracy over the datasets of each dimension", columns, rows)
+    caption = f"By {name}: mean accuracy over the datasets of each dimension"
+    if any(found.get((dimension, model), MISSING) is MISSING for dimension in dimensions for model in models):
+        caption += "; a dash if the model has not answered all of them"
+    return Grid("dimensions", caption, columns, rows)
 
 
 def _dimensions_cell(value: float, rank: float) -> Cell:

@@ -31,7 +31,7 @@ from vouch.report.table import MISSING, Cell, Column, Grid, Tone, cells, interva
 from vouch.tables.asked import OUTPUTS
 from vouch.tables.results import COMBINED, FEW_LABELS, MEAN
 
-DIFFERENCES_STEP = 17
+DIFFERENCES_STEP, DIFFERENCES_LARGE_STEP = 17, 27
 DIFFERENCES_TIPS = alt.tips(".1f", row_n="Model", verdict_n="is", other_n="than", points="Points")
 
 
@@ -75,7 +75,8 @@ def differences_chart(evidence: Evidence, dataset: str) -> Any:
     bare = {"grid": False, "domain": False, "ticks": False}
     numbers = alt.Axis(orient="top", labelAngle=0, labelOverlap=False, **bare)
     depth_of = alt.Opacity("points:Q", scale=depth, legend=None)
-    side = DIFFERENCES_STEP - 2
+    step = DIFFERENCES_LARGE_STEP if len(models) <= FEW_MODELS else DIFFERENCES_STEP
+    side = step - 2
     squares = alt.Chart(data).mark_rect(cornerRadius=2, width=side, height=side)
     return squares.encode(
         x=alt.X("column:O", title=None, axis=numbers),
@@ -83,7 +84,7 @@ def differences_chart(evidence: Evidence, dataset: str) -> Any:
         color=alt.Color("verdict:N", scale=verdicts),
         tooltip=DIFFERENCES_TIPS,
         opacity=alt.condition("datum.verdict == 'not significant'", alt.value(0.6), depth_of),
-    ).properties(width=alt.Step(DIFFERENCES_STEP), height=alt.Step(DIFFERENCES_STEP))
+    ).properties(width=alt.Step(step), height=alt.Step(step))
 
 
 def differences_in_words(evidence: Evidence, dataset: str) -> str:
@@ -198,7 +199,7 @@ def _pairs(evidence: Evidence, dataset: str) -> Grid:
 DIFFERENCES_SECTION = PageSection(
     "differences",
     "Differences",
-    by_dataset("Differences between models", DIFFERENCES_TEXT, _differences_blocks),
+    by_dataset("Differences between models", DIFFERENCES_TEXT, _differences_blocks, opened=1),
     page="ranking",
     place=10,
 )

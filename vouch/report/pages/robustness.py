@@ -11,7 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from vouch.metrics.unranked import LETTER_MASS, LOW_MASS_RATE
-from vouch.report import formatting
+from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
 from vouch.report.claims import CHOSEN, RIGHT, Guarantee, chosen, guarantee, overused_letters
 from vouch.report.costs import heat_map, is_control, is_original_to, meaning, named, shaded, variation_cell
@@ -86,9 +86,12 @@ def _shift_panel(
     scale = alt.Scale(domain=list(GUARANTEES), range=list(GUARANTEES.values()))
     colour = alt.Color("guarantee:N", scale=scale)
     base = alt.Chart(data[data["model"] == model]).encode(x=across, y=rows, color=colour)
+    target = alt.target_name(aim)
+    names = {alt.INTERVAL: alt.SOLID, target: alt.DASHED}
+    whiskers = alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x2="high:Q")
     return alt.layer(
-        alt.target(aim).encode(x=across),
-        alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x2="high:Q"),
+        alt.in_legend(alt.target(aim).encode(x=across), target, names),
+        alt.in_legend(whiskers, alt.INTERVAL, names),
         base.mark_circle(size=50, opacity=1).encode(tooltip=SHIFT_TIPS),
     ).properties(width=250, height=alt.Step(STEP), title=model)
 
@@ -237,6 +240,7 @@ SHIFT_SECTION = PageSection(
     ),
     page="variations",
     place=50,
+    summary=summaries.shift,
 )
 
 
@@ -282,6 +286,7 @@ ROBUSTNESS_SECTION = PageSection(
     by_dataset("Is it certain where it is correct?", ROBUSTNESS_TEXT, _robustness_blocks, opened=0),
     page="variations",
     place=60,
+    summary=summaries.reliability,
 )
 
 
@@ -345,6 +350,7 @@ INSTABILITY_SECTION = PageSection(
     by_dataset("Does the model repeat its answer?", INSTABILITY_TEXT, _instability_blocks),
     page="variations",
     place=70,
+    summary=summaries.instability,
 )
 
 
@@ -442,4 +448,5 @@ LETTERS_SECTION = PageSection(
     by_dataset("Does it prefer a letter?", LETTERS_TEXT, _letters_blocks, opened=1),
     page="variations",
     place=80,
+    summary=summaries.letters,
 )

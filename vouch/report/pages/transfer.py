@@ -8,7 +8,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from vouch.metrics.conformal.selective import TOLERATED
-from vouch.report import formatting
+from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
 from vouch.report.claims import TRANSFER, chosen, representative, transfer_coverages
 from vouch.report.costs import shaded
@@ -66,7 +66,9 @@ def build_transfer(evidence: Evidence) -> Section | None:
     return Section("Do thresholds hold elsewhere?", TRANSFER_TEXT, [*parts, every]) if parts else None
 
 
-TRANSFER_SECTION = PageSection("transfer", "Transfer", build_transfer, page="calibration", place=40)
+TRANSFER_SECTION = PageSection(
+    "transfer", "Transfer", build_transfer, page="calibration", place=40, summary=summaries.transfer
+)
 
 
 def _beside(grids: list[Grid]) -> list[Block]:
@@ -232,6 +234,8 @@ def sweep_chart(
     data = {panel: sweep_frame(evidence, dataset, panel) for panel in SWEEP_PANELS}
     if data["size"].empty:
         return None
+    target = alt.target_name(evidence.target)
+    names = {alt.INTERVAL: alt.SOLID, target: alt.DASHED}
     panels = []
     for panel, (title, form) in SWEEP_PANELS.items():
         x = {
@@ -239,11 +243,11 @@ def sweep_chart(
             "scale": alt.Scale(nice=False, padding=12, zero=False),
             "axis": alt.Axis(values=sorted(set(data[panel]["share"])), grid=False),
         }
-        y = {"title": title, "scale": alt.Scale(zero=False), "axis": alt.Axis(format=form)}
-        models = list(dict.fromkeys(data[panel]["model"]))
-        layers = alt.model_lines(data[panel], models, x, y, {"title": title}, SWEEP_TIPS)
+        y = {"title": title, "scale": alt.Scale(zero=False), "axis": alt.Axis(format=form, tickCount=5)}
+        layers = alt.model_lines(data[panel], evidence.all_models, x, y, SWEEP_TIPS, names, width)
         if panel == "coverage":
-            layers.insert(0, alt.target(evidence.target).encode(y=alt.Y("value:Q", **y)))
+            rule = alt.target(evidence.target).encode(y=alt.Y("value:Q", **y))
+            layers.insert(0, alt.in_legend(rule, target, names, width))
         panels.append(alt.layer(*layers).properties(width=width, height=190))
     return join(*panels, spacing=alt.SPACING)
 
@@ -329,4 +333,5 @@ SWEEP_SECTION = PageSection(
     by_dataset("How many calibration questions are needed?", SWEEP_TEXT, _sweep_blocks, opened=1),
     page="calibration",
     place=50,
+    summary=summaries.shares,
 )

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.report import formatting
+from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
 from vouch.report.claims import above_chance, chosen, effects, losses
 from vouch.report.costs import (
@@ -53,6 +53,8 @@ VARIATIONS_PANELS = {
 }
 VERDICT_COLOURS = {"costs": alt.ORANGE, "gains": alt.BLUE, "not shown": alt.FAINT}
 VARIATIONS_STEP = 18
+UNCHANGED = "no change"
+VARIATIONS_LINES = {alt.INTERVAL: alt.SOLID, UNCHANGED: alt.DASHED}
 VARIATIONS_TIPS = alt.tips(
     ".2f", model_n="Model", variation_n="Variation", value="Difference", low="from", high="to"
 )
@@ -90,17 +92,17 @@ def _domain(data: pd.DataFrame) -> list[float]:
 def _variations_panel(data: pd.DataFrame, panel: str, model: str, order: list[str], last: bool) -> Any:
     heading, _, _, judged, least = VARIATIONS_PANELS[panel]
     first = panel == next(iter(VARIATIONS_PANELS))
-    rows = alt.rows("variation", order, 200, labels=first, ticks=first)
-    ticks = alt.Axis(tickCount=5, tickMinStep=least, labels=last, ticks=last)
+    rows = alt.rows("variation", order, 280, labels=first, ticks=first)
+    ticks = alt.Axis(tickCount=4, tickMinStep=least, labels=last, ticks=last)
     scale = alt.Scale(domain=_domain(data), nice=False, zero=False)
     across = alt.X("value:Q", title=heading if last else None, scale=scale, axis=ticks)
     scores = alt.Scale(domain=list(VERDICT_COLOURS), range=list(VERDICT_COLOURS.values()))
     colour = alt.Color("verdict:N", scale=scores) if judged else alt.value(alt.INK)
     base = alt.Chart(data[data["model"] == model]).encode(y=rows, color=colour)
-    nothing = alt.Chart(pd.DataFrame({"value": [0.0]}))
+    whiskers = alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x=across, x2="high:Q")
     return alt.layer(
-        nothing.mark_rule(color=alt.INK, strokeWidth=1).encode(x=across),
-        alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x=across, x2="high:Q"),
+        alt.in_legend(alt.target(0.0).encode(x=across), UNCHANGED, VARIATIONS_LINES),
+        alt.in_legend(whiskers, alt.INTERVAL, VARIATIONS_LINES),
         base.mark_circle(size=50, opacity=1).encode(x=across, tooltip=VARIATIONS_TIPS),
     ).properties(width=190, height=alt.Step(VARIATIONS_STEP))
 
@@ -303,6 +305,7 @@ VARIATIONS_SECTION = PageSection(
     ),
     page="variations",
     place=10,
+    summary=summaries.variations,
 )
 
 PAGE = Page(
@@ -310,4 +313,5 @@ PAGE = Page(
     "Variations",
     "What rewording, image changes and option order do to accuracy, certainty and coverage.",
     place=40,
+    folds=True,
 )
