@@ -14,6 +14,7 @@ from dvc.repo import Repo
 from tests.models.project import ROOT
 from vouch.cli.history import history, leaderboard_at
 from vouch.cli.leaderboard import cells, small
+from vouch.cli.revision import Revision
 from vouch.cli.show import compared, headline, named
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
@@ -144,30 +145,37 @@ def test_results_of_a_revision_that_cannot_be_compared_say_where_they_can_be_see
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    Table("leaderboard", 1, pa.schema([("model", pa.string())])).write(LEADERBOARD_PATH, [{"model": "m"}])
-    who = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    Path("dvc.yaml").write_text(DAG, "utf-8")
+    Path(".gitignore").write_text("made.parquet\n", "utf-8")
+    Path("pin.json").write_text("{}", "utf-8")
     subprocess.run(["git", "init", "-q"], check=True)
+    Table("leaderboard", 1, pa.schema([("model", pa.string())])).write(Path("made.parquet"), [{"model": "m"}])
     with Repo.init() as repo:
-        repo.add(str(LEADERBOARD_PATH))
-    for command in (["add", "-A"], [*who, "commit", "-qm", "results"], ["tag", "v1"]):
-        subprocess.run(["git", *command], check=True)
+        repo.reproduce()
+    git("add", "-A")
+    git("commit", "-qm", "results")
+    git("tag", "v1")
     apart = "look at them in a checkout of it: `git worktree add ../then v1`, there `dvc pull` and"
     with pytest.raises(
         UserError,
         match=f"v1: holds leaderboard/1, expected leaderboard/{LEADERBOARD.version}, so they .* compared; {apart}",
     ):
-        leaderboard_at("v1")
+        leaderboard_at(Revision("v1"))
     with pytest.raises(UserError, match="--rev: is empty; name a commit"):
-        leaderboard_at("")
+        Revision("")
     with pytest.raises(
         UserError, match=r"--rev: HEAD:\.gitignore: no such commit; name a commit, tag or branch"
     ):
-        leaderboard_at("HEAD:.gitignore")
+        Revision("HEAD:.gitignore")
     LEADERBOARD_PATH.unlink()
     shutil.rmtree(".dvc/cache")
-    with pytest.raises(UserError, match=f"v1: neither here nor in the remote; {apart}") as missing:
-        leaderboard_at("v1")
+    with pytest.raises(UserError, match="v1: neither here nor in the remote; `dvc push` it where") as missing:
+        leaderboard_at(Revision("v1"))
     assert "\n" not in str(missing.value)
+    git("rm", "-q", "--cached", "dvc.lock")
+    git("commit", "-qm", "no results")
+    with pytest.raises(UserError, match=r"leaderboard.parquet at HEAD: not recorded; name a commit whose"):
+        leaderboard_at(Revision("HEAD"))
 
 
 DAG = """\
@@ -241,7 +249,7 @@ def test_numbers_of_every_version_with_the_pins_that_changed(
     monkeypatch.chdir(tmp_path / "shallow")
     for revision in ("HEAD~2", "v1.0", "main~40"):
         with pytest.raises(UserError, match=r"--rev: .*this clone is shallow"):
-            leaderboard_at(revision)
+            leaderboard_at(Revision(revision))
     monkeypatch.chdir(tmp_path)
     for span, said in (
         ("nowhere..last", "--rev: nowhere: no such commit; name a commit, tag or branch"),

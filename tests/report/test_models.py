@@ -29,6 +29,7 @@ from vouch.prompts.rewrites.table import variation_rows
 from vouch.report.cards import ALONE, BREAKS
 from vouch.report.claims import answers_alone, transfer_coverages
 from vouch.report.config import ReportConfig
+from vouch.report.evidence import Answered
 from vouch.report.formatting import NARROW
 from vouch.report.loading import load
 from vouch.report.page import Text
@@ -62,7 +63,7 @@ from vouch.report.pages.transfer import TRANSFER_SECTION
 from vouch.report.pages.variations import VARIATIONS_FIGURE, VARIATIONS_SECTION
 from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.report.site import site
-from vouch.tables.answered import LETTERS, letters_path
+from vouch.tables.answered import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
 from vouch.tables.results import NONE, TRANSFER
 
 NAMES = ("original", "option_order", "ls_n", "blank")
@@ -345,9 +346,11 @@ def test_who_answered(make: Make) -> None:
     models = {"alpha": "data/trained/alpha", "again": "data/trained/alpha", "others": "../others"}
     models |= dict.fromkeys(locked, "models.lock")
     setup = {"models": models, "train": {"alpha": {}}, "locked": locked}
-    evidence = replace(
-        make(Made()), setup=setup, engines={"hub": ["transformers/3.1"], "others": ["released/1"]}
-    )
+    answered = [
+        Answered(model, "shapes", "letters", 2, 2, 0, 0, (engine,), (), (), None)
+        for model, engine in (("hub", "transformers/3.1"), ("others", "released/1"))
+    ]
+    evidence = replace(make(Made()), setup=setup, answered=answered)
     found = PROVENANCE_SECTION.build(evidence)["models"]
     assert found is not None
     shown = {row[0].text: [f"{cell.text} {cell.note}".strip() for cell in row[1:]] for row in found.rows}
@@ -368,14 +371,24 @@ def test_engines_and_digests_of_answers(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     paths = write_tables(Made())
     for dataset, engine in (("shapes", "transformers/3.1"), ("cubes", "transformers/2.1")):
-        rows = [{"prompt": "a", "engine": engine}, {"prompt": "b", "engine": None}]
+        how = {"engine": engine, "mode": "trie", "rows": 32, "device": "cpu"}
+        rows = [{"prompt": "a", **how}, {"prompt": "b", "problem": "image is damaged"}]
         LETTERS.write(letters_path("alpha", dataset), rows)
-        paths.append(letters_path("alpha", dataset))
-    evidence = load(paths, SCORING)
-    assert evidence.engines == {"alpha": ["transformers/2.1", "transformers/3.1"]}
-    inputs = {
-        row[0].text: (row[1].text, row[2].text) for row in PROVENANCE_SECTION.build(evidence)["inputs"].rows
-    }
+        LIKELIHOOD.write(likelihood_path("alpha", dataset), [])
+        paths += [letters_path("alpha", dataset), likelihood_path("alpha", dataset)]
+    texts = [
+        {"prompt": "a", "temperature": 1.0, "sample": at, "text": "x", "logprobs": [-0.1] * (at + 1)}
+        for at in range(3)
+    ]
+    TEXT.write(text_path("alpha", "shapes"), [*texts, {"prompt": "b", "problem": "too long"}])
+    evidence = load([*paths, text_path("alpha", "shapes")], SCORING)
+    view = PROVENANCE_SECTION.build(evidence)
+    rows = [[cell.text for cell in row] for row in view["answered"].rows]
+    assert rows == [
+        ["alpha", "letters", "4", "2", "2", "–", "32", "trie", "cpu"],
+        ["alpha", "generated text", "2", "3", "1", "6", "–", "–", "–"],
+    ]
+    inputs = {row[0].text: (row[1].text, row[2].text) for row in view["inputs"].rows}
     stage, digest = inputs["data/responses/shapes/alpha.letters.parquet"]
     assert stage == "extract@alpha-shapes" and len(digest) == 64
 

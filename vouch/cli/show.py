@@ -86,11 +86,12 @@ def run(options: argparse.Namespace) -> int:
         print(as_json(named(now)), end="")
     elif options.rev is not None:
         from vouch.cli.history import history, leaderboard_at
+        from vouch.cli.revision import Revision
 
         if ".." in options.rev:
             print(history(options.rev, options.protocol, options.variations), end="")
             return 0
-        then = cells(leaderboard_at(options.rev), options.protocol, options.variations)
+        then = cells(leaderboard_at(Revision(options.rev)), options.protocol, options.variations)
         print(f"now, and in brackets what changed since {plain(options.rev)}")
         print(compared(now, then, options.all), end="")
     else:

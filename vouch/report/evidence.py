@@ -125,6 +125,27 @@ class Comparisons:
         return median(effects) if effects else None
 
 
+class Answered(NamedTuple):
+    """What the table of one model, dataset and request type holds.
+
+    answers: one for each option, and for each sample of a text. unanswered: rows without an answer. tokens:
+    generated ones. engine, device, mode: the different values of these columns. rows: the most of a forward
+    pass, None if unknown.
+    """
+
+    model: str
+    dataset: str
+    output: str
+    prompts: int
+    answers: int
+    unanswered: int
+    tokens: int
+    engine: Sequence[str]
+    device: Sequence[str]
+    mode: Sequence[str]
+    rows: int | None
+
+
 PAIR = ("first", "second")
 MARGINAL = "marginal"
 KEYS = ("dataset", "output", "variation", "protocol", "category", "score", "metric", "model")
@@ -137,9 +158,9 @@ class Evidence:
     `outcomes` only the columns that vouch/report/loading.py names (OF_ITEMS, OF_OUTCOMES) are read.
 
     setup: the parameters datasets, extract, models, variations and train, and `locked`, the entries of
-    models.lock. engines: by model, the engines of its answers with their revisions. facts: by model, what
-    models.lock states about it. problems: of a model, dataset and output without an answer, why it has none.
-    digests: SHA-256 of every data file that was read, by path. printed:
+    models.lock. answered: what each table of answers holds. facts: by model, what models.lock states about it.
+    problems: of a model, dataset and output without an answer, why it has none. digests: SHA-256 of every data
+    file that was read, by path. printed:
     published figures, by name of the file, all columns text.
     """
 
@@ -163,7 +184,7 @@ class Evidence:
         default_factory=lambda: BLIND.schema.empty_table().to_pandas().assign(dataset="")
     )
     setup: Mapping[str, Any] = field(default_factory=dict)
-    engines: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    answered: Sequence[Answered] = ()
     digests: Mapping[str, str] = field(default_factory=dict)
     printed: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
