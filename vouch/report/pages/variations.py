@@ -33,6 +33,7 @@ from vouch.report.costs import (
     variation_cell,
 )
 from vouch.report.evidence import Evidence
+from vouch.report.gates import Claim
 from vouch.report.page import (
     Block,
     DatasetFigure,
@@ -152,10 +153,10 @@ VARIATIONS_FIGURE = DatasetFigure(
 
 VARIATIONS_TEXT = Markup("""\
 The same items asked in another way, each compared with its original prompt. A loss (orange) or gain (blue) of
-accuracy is coloured if it is significant after correction for all models and variations, for models that beat
-guessing. If a variation flips the answer of questions with more than two options, most options become correct
-and guessing improves; that gain is subtracted. Intervals are over items and not corrected. No claims are made
-about variations that take away the image or the question.""")
+accuracy is coloured if it is significant after correction for all models and variations, and if the model
+beats guessing. If a variation flips the answer of questions with more than two options, most options become
+correct and guessing improves; that gain is subtracted. Intervals are over items and not corrected. No claims
+are made about variations that take away the image or the question.""")
 SIZES = (
     "in options; sets are recalibrated for the variation, so coverage is kept and the cost shows up here; "
     "intervals treat the thresholds as fixed and are too narrow, so no claims are made"
@@ -165,7 +166,10 @@ VARIATIONS_COLUMNS = (
     Column("Model"),
     Column("Accuracy %", "in the variation; in small print guessing, if it differs from the original", True),
     Column(
-        "Accuracy, change", "in points over guessing, against the original prompts of the same items", True
+        "Accuracy, change",
+        "in points over guessing, against the original prompts of the same items; bold if it is shown to be "
+        "better, coloured if worse",
+        True,
     ),
     Column("Confidence, change", "of the mean probability of the chosen option, in points", True),
     Column("Set size LAC, change", SIZES, True),
@@ -275,7 +279,7 @@ def _variations_grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
                 cells(
                     *(variation_cell(variation), model),
                     Cell(formatting.number(100 * accuracy.value, 1), guess, accuracy.value),
-                    _change(accuracy.net, 1, 100, "strong" if place in effects(evidence) else "quiet"),
+                    _change(accuracy.net, 1, 100, _tone(effects(evidence).get(place))),
                     *(_change(confidence, 1, 100), _change(lac, 2, 1), _change(aps, 2, 1)),
                     *(percent(cost.value if cost else None) for cost in (flipped, not_flipped)),
                 )
@@ -285,6 +289,11 @@ def _variations_grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
         "print"
     )
     return Grid("variations", caption, VARIATIONS_COLUMNS, rows)
+
+
+def _tone(effect: Claim | None) -> Tone:
+    """Bold for an effect that is shown to be a gain, coloured for a loss."""
+    return "quiet" if effect is None else "strong" if effect.above else "bad"
 
 
 def _change(cost: Cost | None, digits: int, scale: float, tone: Tone = "") -> Cell:
