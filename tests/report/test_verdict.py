@@ -264,7 +264,7 @@ def test_one_dataset_is_the_subject_and_news_of_others_names_them(make: Make) ->
     first, elsewhere = view.cards[:2]
     assert first.answer == "Images blurred (vr_b): 40.0 points lost" and "cubes" not in first.why
     assert mentions(elsewhere.answer, "Overconfident", "98\u202f%", "50\u202f%", "(shapes)")
-    assert mentions(elsewhere.why, "On shapes: In all 80 answers", "98\u202f%")
+    assert mentions(elsewhere.why, "On shapes, in all 80 answers", "98\u202f%")
     assert (elsewhere.question, elsewhere.page) == (ELSEWHERE, "calibration")
     assert BREAKS not in [card.question for card in view.cards], "the first tile says it"
     assert [part.title for part in parts(RESULTS_SECTION.build(boasting))] == ["cubes", "shapes"]

@@ -44,7 +44,7 @@ PATTERNS = {
     "none": rf"[Nn]o model is shown to beat guessing on {NAMES}",
     "small": rf"{NAMES} (?:is|are) too small to tell(?:: {ONLY})?",
     "behind": r"(\w+) answers .*; (\w+) is [\d.]+ points behind .*",
-    "change": r"(?:On \w+: )?\w+ answers .* of [\d,]+ questions? correctly, on the original prompts .*",
+    "change": r"(?:On \w+: )?\w+ then answers .* of [\d,]+ questions? correctly, on the original prompts .*",
     "estimate": r"[\w ]+ answers? .* of [\d,]+ questions? correctly.*",
     "worth": rf"{ONLY}(?:; a smaller lead is often missed)?|"
     r"(About [\d,]+ would|These) show a lead of 10 points over guessing",
@@ -66,11 +66,11 @@ PATTERNS = {
     "beats": r"(\w+) beats it by .*",
     "silent": r"A model is recommended only if .*|Not shown|It is not shown to beat guessing|"
     r"\d+\s% of the questions|All others go to a person|This holds with 90\s% confidence for all models .*|"
-    r"None(?: here)?|With a threshold of its own, it is .*|On .* it may answer none alone|"
-    r"The same threshold lets more errors through elsewhere: .*|.*: every question goes to a person|"
+    r"None(?: here)?|With a threshold of its own, it is .*|On .* it may answer no question alone|"
+    r"Elsewhere the same threshold lets more errors through: .*|.*: every question goes to a person|"
     r"No bad news|None shown|Too small to tell|[\d.]+ options in a set, .* coverage|Here there are .*|"
     r"Tested and not shown: .*|Not measured: .*|None of \d+ variations? .*|"
-    r"(?:On \w+: )?In .* the mean confidence of .*|There is bad news on .* as well|"
+    r"(?:On \w+, i|I)n .* the mean confidence of .*|There is bad news on .* as well|"
     r"A set contains .*|For \d+\s% of .*|There are too few questions .*|Pairs of models that differ .*|"
     r"No model is recommended.*|Models that are not shown .*|\w+ is tied with .*|"
     r"The cards are about .*|This is (?:the only one|the largest|one of the largest) of .*",

@@ -105,14 +105,14 @@ def _variations(evidence: Evidence, model: str) -> Iterator[News]:
         if cost.guess is not None:  # guessing became easier or harder, so points would mislead
             lost = "no better than guessing" if cost.value <= cost.guess else "closer to guessing"
             why = (
-                f"{model} answers {share} of {asked} correctly, where guessing gives "
+                f"{model} then answers {share} of {asked} correctly, where guessing gives "
                 f"{formatting.percent(cost.guess, 0)}; on the original prompts of the same questions "
                 f"{before}, where guessing gives {formatting.percent(1 - cost.guess, 0)}."
             )
         else:
             lost = f"{formatting.number(-100 * cost.difference, 1)} points lost"
             why = (
-                f"{model} answers {share} of {asked} correctly, on the original prompts of the same "
+                f"{model} then answers {share} of {asked} correctly, on the original prompts of the same "
                 f"questions {before}: a loss of {formatting.span(-claim.high, -claim.low, 1, 100)} points."
             )
         name = named(change)
@@ -227,7 +227,7 @@ def _elsewhere(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]
         return ()
     worst = away[0]
     places = list(dict.fromkeys(one.dataset for one in away))
-    why = f"On {worst.dataset}: {worst.why}{_shift(evidence, model, worst)}"
+    why = f"On {worst.dataset}: {worst.why}{_shift(evidence, model, worst)}".replace(": In ", ", in ", 1)
     if len(places) > 1:
         why += f" There is bad news on {formatting.listed(places[1:])} as well."
     return (Card(ELSEWHERE, f"{worst.answer} ({worst.dataset})", why, _page(worst)),)
@@ -382,7 +382,7 @@ def _alone(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
     sentences.append(f"This holds with {sure} confidence for all models and datasets together.")
     none = [name for name in tested if name not in shares and name != dataset]
     if none:
-        sentences.append(f"On {formatting.listed(none)} it may answer none alone.")
+        sentences.append(f"On {formatting.listed(none)} it may answer no question alone.")
     if here:
         sentences += _threshold_elsewhere(evidence, model, dataset, here.threshold)
     answer = f"{formatting.percent(here.answered, 0)} of the questions" if here else "None here"
@@ -395,11 +395,11 @@ def _threshold_elsewhere(evidence: Evidence, model: str, dataset: str, threshold
     alike = [name for name in evidence.large if name != dataset and evidence.outputs(name)[0] == asked]
     measured = {name: wrong_at(evidence, name, model, threshold) for name in alike}
     parts = [
-        f"{formatting.percent(of[0], 0)} of {formatting.plural(of[1], 'answer')} on {name}"
+        f"{formatting.percent(of[0], 0)} of {formatting.plural(of[1], 'answer')} are wrong on {name}"
         for name, of in measured.items()
         if of and of[0] > TOLERATED
     ]
-    return [f"The same threshold lets more errors through elsewhere: {formatting.listed(parts)}."] * bool(
+    return [f"Elsewhere the same threshold lets more errors through: {formatting.listed(parts)}."] * bool(
         parts
     )
 
