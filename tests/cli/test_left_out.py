@@ -137,7 +137,9 @@ def test_where_nobody_answers_by_letters_there_is_no_verdict(
     assert evidence.candidates("left") == ()
     only = evidence.leaderboard[evidence.leaderboard["dataset"] == "left"]
     view = VERDICT_SECTION.build(replace(evidence, leaderboard=only))
-    assert view.headline == "No model answers with letters on left." and not view.cards
+    assert view.headline == "No model answers with letters on left." and [c.answer for c in view.cards] == [
+        "None"
+    ]
     RESULTS_SECTION.build(evidence), LETTERS_SECTION.build(evidence)
     alone = replace(evidence, leaderboard=only[only["model"] == "tiny_a"])
     assert VERDICT_SECTION.build(alone).headline == "tiny_a does not answer with letters on left."

@@ -189,8 +189,10 @@ def test_outputs_stand_side_by_side(make: Make) -> None:
     labels = ("Model", "Accuracy %", "Set size LAC", "Unparsed %")
     assert len(names) == 9 and texts(text[label] for label in labels) == ["alpha", "50.0", "–", "5.0"]
     assert (letters["Accuracy %"].text, letters["Unparsed %"].text) == ("80.0", "–")
-    best, worst = part.sentences[0].split(", and ")
-    assert mentions(best, "alpha", "80.0\u202f% by letters") and "50.0\u202f% by " in worst
+    best, worst = part.sentences[0].split(", but ")
+    assert (
+        mentions(best, "alpha", "80.0\u202f% of the questions", "by letters") and "50.0\u202f% by " in worst
+    )
     unclear = part_of(OUTPUTS_SECTION, make(Made(outputs=ALL, half_width=0.4)))
     assert not any("likelihood" in sentence for sentence in unclear.sentences)
 

@@ -54,7 +54,7 @@ PATTERNS = {
     "shift": r"Sets calibrated on the original prompts then cover only \d+\s%",
     "pairs": r"(?:All )?(\d+)(?: of \d+)? comparisons?",
     "coverage": r"Its coverage is (consistent with|above|below) the target .*|"
-    r"Over all \d+ combinations .*, coverage is consistent with .* and below it in (\d+)",
+    r"Over the \d+ combinations .*, coverage is consistent with .* and below it in (\d+)",
     "alone": r"\w+ can answer these alone .*: those with a confidence of at least ([\d.]+)\s%",
     "unseeing": rf"[Nn]o model is shown to use the image on {NAMES}",
     "doubts": r"(?:On \w+, )?\w+ is not shown to (?:beat dog, a language model(?:, on the .*)?|lose accuracy without the image) \(.*",
@@ -68,12 +68,12 @@ PATTERNS = {
     r"\d+\s% of the questions|All others go to a person|This holds with 90\s% confidence for all models .*|"
     r"None(?: here)?|With a threshold of its own, it is .*|On .* it may answer no question alone|"
     r"Elsewhere the same threshold lets more errors through: .*|.*: every question goes to a person|"
-    r"No bad news|None shown|Too small to tell|[\d.]+ options in a set, .* coverage|Here there are .*|"
-    r"Tested and not shown: .*|Not measured: .*|None of \d+ variations? .*|"
+    r"No bad news(?: here)?|None shown|Too small to tell|[\d.]+ options in a set, .* coverage|Here there are .*|"
+    r"Tested and not shown: .*|Not measured: .*|None of \d+ variations .*|The only variation .*|"
     r"(?:On \w+, i|I)n .* the mean confidence of .*|There is bad news on .* as well|"
     r"A set contains .*|For \d+\s% of .*|There are too few questions .*|Pairs of models that differ .*|"
     r"No model is recommended.*|Models that are not shown .*|\w+ is tied with .*|"
-    r"The cards are about .*|This is (?:the only one|the largest|one of the largest) of .*",
+    r"The cards are about .*|(?:This is (?:the only one|the largest) of|None of the) .*",
 }
 """Every sentence of the front page, by what it claims."""
 

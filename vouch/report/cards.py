@@ -158,9 +158,9 @@ def summary_cards(evidence: Evidence, model: str | None, dataset: str) -> tuple[
 
 def _nothing(evidence: Evidence, dataset: str) -> tuple[Card, ...]:
     """Why no model is recommended, and how many questions would be enough, if none is better than a guess."""
-    if not evidence.candidates(dataset):
-        return ()
     alone = Card(ALONE, "None", f"No model is recommended, so {TO_A_PERSON}.", "calibration")
+    if not evidence.candidates(dataset):
+        return (alone,)
     if not evidence.is_small(dataset) and (accurate := above_chance(evidence, dataset)):
         return (*_unseeing(evidence, accurate[0], dataset), alone)
     if evidence.is_small(dataset):
@@ -212,7 +212,7 @@ def _worst(evidence: Evidence, model: str, dataset: str, here: list[News]) -> Ca
         why = f"Tested and not shown: {formatting.listed(tested)} (p < {SIGNIFICANCE:g} after correction)."
     if missing:
         why += f" Not measured: {formatting.listed(missing)}."
-    return Card(FIRST, "No bad news", why.strip())
+    return Card(FIRST, f"No bad news{' here' if len(evidence.datasets) > 1 else ''}", why.strip())
 
 
 def _page(one: News) -> str:
@@ -255,7 +255,7 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
     ]
     if len(verdicts) > 1:
         why += (
-            f" Over all {len(verdicts)} combinations of model and dataset, coverage is "
+            f" Over the {len(verdicts)} combinations of model and dataset, coverage is "
             f"{counted(evidence, verdicts)}."
         )
     outcomes = evidence.plain_outcomes(dataset)
@@ -326,7 +326,8 @@ def _breaks(evidence: Evidence, model: str, dataset: str, here: list[News]) -> t
     bad = [one for one in here if one.variation]
     every = formatting.plural(len(tried), "variation")
     if not bad:
-        why = f"None of {every} of the prompt is shown to lower the accuracy of {model}."
+        none = f"None of {every}" if len(tried) > 1 else "The only variation"
+        why = f"{none} of the prompt is {'not ' * (len(tried) == 1)}shown to lower the accuracy of {model}."
         return (Card(BREAKS, "None shown", why, "variations"),)
     why = bad[0].why + _shift(evidence, model, bad[0])
     if len(bad) > 1:

@@ -36,12 +36,11 @@ REMEDY = {
 }
 OF_READING = ("accuracy", UNDECIDED_RATE, JUDGED_RATE, ACCURACY_RULES)
 ASKED = "Text was asked for as well: see that request type."
+_LEFT_OUT = "Left out of the verdict, ranks and comparisons: {}. In brackets is the share of its "
 _WHY = {
-    LETTERS: "Left out of the verdict, ranks and comparisons: {}. In brackets is the share of its prompts for "
-    "which most of the first token's probability is not on option letters: its letters and prediction sets "
-    "mean little there. {}",
-    TEXT: "Left out of the verdict, ranks and comparisons: {}. In brackets is the share of its texts that are "
-    "unparsed, name several options or may be misread by the judge. {}",
+    LETTERS: f"{_LEFT_OUT}prompts for which most of the first token's probability is not on option letters: "
+    "its letters and prediction sets mean little there. {}",
+    TEXT: f"{_LEFT_OUT}texts that are unparsed, name several options or may be misread by the judge. {{}}",
 }
 
 

@@ -34,7 +34,7 @@ from vouch.report.gates import (
     significant,
 )
 from vouch.tables import DONT_KNOW, NONE_OF_ABOVE, WITHOUT_IMAGE
-from vouch.tables.asked import TEXT
+from vouch.tables.asked import LETTERS, TEXT
 
 NEGLIGIBLE = 0.01
 """A smaller loss is not news."""
@@ -400,7 +400,8 @@ def why_no_leader(evidence: Evidence, dataset: str) -> str:
     if only_blind(evidence, dataset):
         return "only language models were asked"
     if not evidence.candidates(dataset):
-        return "no model gives answers that can be scored"
+        by_letters = evidence.outputs(dataset)[0] == LETTERS
+        return f"no model {'answers with letters' if by_letters else 'gives readable answers'}"
     if evidence.is_small(dataset):
         return f"too small to tell: {lead_in_words(evidence, dataset)}"
     if leaders(evidence, dataset):

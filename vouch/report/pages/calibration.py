@@ -431,8 +431,8 @@ def _answering_grid(evidence: Evidence, dataset: str, found: dict[str, list[Cell
         ),
         *(
             Column(
-                f"{percent} % of all, average",
-                "% answered if on average this share of all questions is wrong",
+                f"{percent} % of all wrong, on average",
+                "% answered alone if on average at most this share of all questions may be answered wrongly",
                 True,
             )
             for percent in WRONG

@@ -293,8 +293,8 @@ RESULTS_HEADING = "Results"
 RESULTS_TEXT = Markup("""\
 Clean protocol: copies of a question stay on one side of every split, and numbers have intervals. A rank of
 <em>1–3</em> means that the intervals allow any of the three; if no model beats guessing, none has a
-rank.{paired} Models in bold are best or tied for best: they beat guessing, and none is shown to be better.
-Click a heading to sort. All numbers of whole datasets are in
+rank.{paired} Models in bold are best or tied for best: they beat guessing, use the image as far as that was
+tested, and none is shown to be better. Click a heading to sort. All numbers of whole datasets are in
 <a href="../tables/metrics.csv">tables/metrics.csv</a>; numbers by category or with separate thresholds are in
 <code>data/compare/leaderboard.parquet</code>.""")
 PAIRED_TEXT = Markup("""\

@@ -344,10 +344,10 @@ def _outputs_sentence(evidence: Evidence, dataset: str, model: str, numbers: Map
         return ""
     ordered = sorted(numbers, key=lambda output: -numbers[output].value)
     best, worst = (
-        f"{formatting.percent(numbers[output].value)} by {formatting.OUTPUT_NAMES[output]}"
+        (formatting.percent(numbers[output].value), formatting.OUTPUT_NAMES[output])
         for output in (ordered[0], ordered[-1])
     )
-    return f"{model} answers {best} correctly, and {worst}."
+    return f"{model} answers {best[0]} of the questions correctly by {best[1]}, but {worst[0]} by {worst[1]}."
 
 
 OUTPUTS_SECTION = PageSection(

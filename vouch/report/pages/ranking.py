@@ -11,9 +11,9 @@ from vouch.metrics.comparison.rankers import RANKERS
 from vouch.metrics.comparison.statistics import holm, questions_for
 from vouch.report import formatting
 from vouch.report import vegalite as alt
-from vouch.report.claims import leaders, why_no_leader
+from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence, columns
-from vouch.report.gates import SIGNIFICANCE
+from vouch.report.gates import SIGNIFICANCE, too_small
 from vouch.report.page import (
     Beside,
     Block,
@@ -120,7 +120,7 @@ def _differences_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     )
     summary = f"{summary}{detectable_in_words(evidence, dataset)}".strip()
     if evidence.is_small(dataset):
-        why = why_no_leader(evidence, dataset)
+        why = too_small(evidence.groups(dataset))
         summary = f"{why[:1].upper()}{why[1:]}."
         return [Text(summary), Folded("Every pair with its interval", [_pairs(evidence, dataset)])]
     figure, models = Figures([f"differences-{dataset}"]), _models(evidence, dataset)

@@ -139,9 +139,9 @@ SHIFT_TEXT = Markup("""\
 Sets calibrated on one way of asking have no coverage guarantee for another. Here, one half of the original
 prompts gives the thresholds, and they are applied to the other half of the questions, asked in another way.
 Coverage is <em>below</em> or <em>above</em> the target if it differs significantly, corrected for all models
-and variations. Otherwise it is <em>on target</em> if its interval lies near enough to the target, and
-<em>inconclusive</em> if the interval is too wide to tell. Nothing is recalibrated, and empty sets are not
-filled.""")
+and variations. Otherwise it is <em>on target</em> if its interval lies within half of the allowed errors of
+the target (5 points at 90&#8239;%), and <em>inconclusive</em> if the interval is too wide to tell. Nothing is
+recalibrated, and empty sets are not filled.""")
 TONES: dict[CoverageVerdict, Tone] = {"below": "bad", "above": "", "on target": "", "inconclusive": "quiet"}
 SHIFT_COLUMNS = (
     Column("Variation"),
@@ -190,7 +190,7 @@ def _shift_heat(evidence: Evidence, dataset: str) -> Grid | None:
 
 def _shift_sentence(evidence: Evidence, dataset: str, model: str, found: dict[str, Number]) -> str:
     real = {name: number for name, number in found.items() if not is_control(name)}
-    if not real:
+    if not real or evidence.is_small(dataset):
         return ""
     target = formatting.percent(evidence.target, 0)
     verdicts = {name: coverage_verdict(evidence, dataset, model, name) for name in real}
@@ -286,7 +286,7 @@ def _robustness_blocks(evidence: Evidence, dataset: str) -> list[Block]:
 ROBUSTNESS_SECTION = PageSection(
     "robustness",
     "Reliability",
-    by_dataset("Is it certain where it is correct?", ROBUSTNESS_TEXT, _robustness_blocks, opened=0),
+    by_dataset("Is it certain when it is correct?", ROBUSTNESS_TEXT, _robustness_blocks, opened=0),
     page="variations",
     place=60,
 )
@@ -362,7 +362,7 @@ bias.""")
 DEBIASED = "accuracy_debiased"
 RATES = (
     Measured("dont_know_rate", label="I don't know %", interval=False),
-    Measured("none_rate", label="None of them %", interval=False),
+    Measured("none_rate", label="None of the above %", interval=False),
     Measured("tie_rate", interval=False),
     Measured(LETTER_MASS, interval=False),
     Measured(LOW_MASS_RATE, interval=False),
@@ -394,8 +394,8 @@ def _letters_sentence(evidence: Evidence, dataset: str, model: str, letters: Seq
     chosen, correct = (evidence.number(dataset, model, name + letter) for name in (CHOSEN, RIGHT))
     assert chosen and correct
     return (
-        f"{model} chooses {letter} for {formatting.percent(chosen.value)} of the questions; it is correct "
-        f"for {formatting.percent(correct.value)}."
+        f"{model} chooses {letter} for {formatting.percent(chosen.value)} of the questions; {letter} is "
+        f"correct for {formatting.percent(correct.value)}."
     )
 
 

@@ -211,6 +211,10 @@ def _variations_heat(evidence: Evidence, dataset: str) -> Grid | None:
     return heat_map("changes", caption, changes(found), evidence.models(dataset), cell)
 
 
+MOST_LOSSES = 3
+"""Variations that the sentence on a model names."""
+
+
 def _variations_sentences(evidence: Evidence, dataset: str, found: Costs) -> list[str]:
     """The variations that cost each model most, and the accuracy without images."""
     models = chosen(evidence, dataset)
@@ -227,15 +231,16 @@ def _worst(evidence: Evidence, dataset: str, found: Costs, model: str) -> str:
     if not lost:
         return f"No variation is shown to lower the accuracy of {model}."
     losses_of = [_loss(change, found[model, change, *ACCURACY]) for change in lost]
-    return f"Shown to lower the accuracy of {model}: {formatting.listed(losses_of, 3)}."
+    more = f"; and {len(lost) - MOST_LOSSES} more" if len(lost) > MOST_LOSSES else ""
+    return f"Shown to lower the accuracy of {model}: {'; '.join(losses_of[:MOST_LOSSES])}{more}."
 
 
 def _loss(variation: str, cost: Cost) -> str:
     if cost.guess is not None:
-        return f"{named(variation)}, {beside_a_guess(cost)}"
+        return f"{named(variation)}: {beside_a_guess(cost)}"
     points = formatting.number(-100 * cost.difference, 1)
     ends = () if cost.low is None or cost.high is None else (-cost.high, -cost.low)
-    return f"{named(variation)}, {points} points{formatting.bracketed(*ends, 1, 100) if ends else ''}"
+    return f"{named(variation)}: {points} points{formatting.bracketed(*ends, 1, 100) if ends else ''}"
 
 
 def _flipped(found: Costs, variation: str) -> str:

@@ -101,15 +101,19 @@ def _others(evidence: Evidence, model: str | None, lead: str) -> str:
     if not others:
         return ""
     led = [name for name in evidence.datasets if model in leaders(evidence, name)]
+    rivals = any(len(evidence.candidates(name)) > 1 for name in led)
+    does = "is best or tied for best" if rivals else "beats guessing"
     among = led or evidence.datasets
+    which = f"the {len(among)} datasets{f' on which {model} {does}' if led else ''}"
     sizes = [evidence.questions(name) for name in among]
-    largest = "the largest" if sizes.count(max(sizes)) == 1 else "one of the largest"
-    which = f" on which {model} is best or tied for best" if led else ""
-    why = f"This is {largest} of the {len(among)} datasets{which}"
     if len(led) == 1:
-        why = f"This is the only one of {len(evidence.datasets)} datasets{which}"
-    chosen = f"{why}; the cards and the chart are about it, unless they name another."
-    return f"{chosen} Elsewhere: {_sentence(_clauses(evidence, model, others), capital=False)}"
+        why = f"This is the only one of {len(evidence.datasets)} datasets on which {model} {does}"
+    elif sizes.count(max(sizes)) == 1:
+        why = f"This is the largest of {which}"
+    else:
+        why = f"None of {which} is larger than this one"
+    elsewhere = _sentence(_clauses(evidence, model, others), capital=False)
+    return f"{why}; what follows is about it, unless another is named. Elsewhere: {elsewhere}"
 
 
 def _sentence(clauses: Sequence[str], capital: bool = True) -> str:
@@ -273,13 +277,13 @@ def _follower(evidence: Evidence, dataset: str, first: str) -> str:
 
 
 def _grid(evidence: Evidence) -> Grid:
-    by_text = bool(baselines(evidence))
-    rows = [_row(evidence, dataset, by_text) for dataset in evidence.datasets]
-    return Grid("verdicts", "The verdict on each dataset", _columns(by_text), rows)
+    by_text, paired = bool(baselines(evidence)), not evidence.comparisons.frame.empty
+    rows = [_row(evidence, dataset, by_text, paired) for dataset in evidence.datasets]
+    return Grid("verdicts", "The verdict on each dataset", _columns(by_text, paired), rows)
 
 
-def _columns(by_text: bool) -> tuple[Column, ...]:
-    """by_text: whether a dataset has a blind baseline."""
+def _columns(by_text: bool, paired: bool) -> tuple[Column, ...]:
+    """by_text: whether a dataset has a blind baseline. paired: whether models were compared."""
     return (
         Column("Dataset"),
         Column("Best, with ties", "the most accurate model, and ties, of those that pass the image tests"),
@@ -288,15 +292,11 @@ def _columns(by_text: bool) -> tuple[Column, ...]:
         *([BY_TEXT] if by_text else []),
         *(each.column for each in MEASURES[1:]),
         Column("Questions", f"with fewer than {MINIMUM} independent ones, no model is named", True),
-        Column(
-            "Median detectable effect",
-            "points of accuracy between two models",
-            True,
-        ),
+        *([Column("Median detectable effect", "points of accuracy between two models", True)] * paired),
     )
 
 
-def _row(evidence: Evidence, dataset: str, by_text: bool) -> Sequence[Cell]:
+def _row(evidence: Evidence, dataset: str, by_text: bool, paired: bool) -> Sequence[Cell]:
     """The cells of `_columns`."""
     first = leaders(evidence, dataset)[:1]
     accuracy, *of_sets = (each.cell(evidence, dataset, *first) if first else MISSING for each in MEASURES)
@@ -309,7 +309,7 @@ def _row(evidence: Evidence, dataset: str, by_text: bool) -> Sequence[Cell]:
         *([_of_text(evidence, dataset)] if by_text else []),
         *of_sets,
         evidence.questions(dataset),
-        MISSING if evidence.is_small(dataset) else percent(effect),
+        *([MISSING if evidence.is_small(dataset) else percent(effect)] * paired),
     )
 
 
