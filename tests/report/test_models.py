@@ -434,7 +434,7 @@ def test_the_tile_says_where_none_is_answered_alone_and_what_the_threshold_costs
     assert ("set0", "ant") in found and ("set1", "ant") not in found
     wrong = wrong_at(known, "set1", "ant", found["set0", "ant"].threshold)
     assert wrong is not None and wrong[0] > 0.05
-    assert "On set1 it may answer no question alone." in card.why
+    assert "On set1 it is shown for no question: none may be answered alone." in card.why
     cost = f"{100 * wrong[0]:.0f}\u202f% of {wrong[1]} answers are wrong on set1"
     assert f"Elsewhere the same threshold lets more errors through: {cost}." in card.why
     assert wrong_at(known, "set1", "ant", 1.1) is None, "nobody is as confident"

@@ -66,7 +66,7 @@ PATTERNS = {
     "beats": r"(\w+) beats it by .*",
     "silent": r"A model is recommended only if .*|Not shown|It is not shown to beat guessing|"
     r"\d+\s% of the questions|All others go to a person|This holds with 90\s% confidence for all models .*|"
-    r"None(?: here)?|With a threshold of its own, it is .*|On .* it may answer no question alone|"
+    r"None(?: here)?|With a threshold of its own, it is .*|On .* it is shown for no question: .*|"
     r"Elsewhere the same threshold lets more errors through: .*|.*: every question goes to a person|"
     r"No bad news(?: here)?|None shown|Too small to tell|[\d.]+ options in a set, .* coverage|Here there are .*|"
     r"Tested and not shown: .*|Not measured: .*|None of \d+ variations .*|The only variation .*|"

@@ -383,7 +383,9 @@ def _alone(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
     sentences.append(f"This holds with {sure} confidence for all models and datasets together.")
     none = [name for name in tested if name not in shares and name != dataset]
     if none:
-        sentences.append(f"On {formatting.listed(none)} it may answer no question alone.")
+        sentences.append(
+            f"On {formatting.listed(none)} it is shown for no question: none may be answered alone."
+        )
     if here:
         sentences += _threshold_elsewhere(evidence, model, dataset, here.threshold)
     answer = f"{formatting.percent(here.answered, 0)} of the questions" if here else "None here"

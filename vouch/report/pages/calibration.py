@@ -388,8 +388,9 @@ def _tested(evidence: Evidence, dataset: str) -> str:
     text = f"Of {whole}, {formatting.count(tested)} test the threshold."
     if not any((dataset, model) in answers_alone(evidence) for model in evidence.models(dataset)):
         text += (
-            f" No model is shown to be wrong in at most 5{formatting.NARROW}% of any share of its answers: "
-            "none may answer alone."
+            f" No model is shown to answer some of them with at most 5{formatting.NARROW}% wrong, if that is "
+            "to hold for all models and datasets together: none may answer alone. Shares in the table hold "
+            "one by one."
         )
     return text
 
@@ -414,7 +415,7 @@ def _answering_sentence(evidence: Evidence, dataset: str, model: str) -> str:
         f"{model} can answer {formatting.percent(found.answered, 0)} of the questions alone with at most "
         f"5{formatting.NARROW}% wrong: those with a confidence of at least "
         f"{formatting.percent(found.threshold)}. This holds with {formatting.percent(SURE, 0)} confidence "
-        "for all models and datasets together."
+        "for all models and datasets together; shares in the table hold one by one."
     )
 
 
