@@ -161,11 +161,10 @@ def test_the_report_trusts_the_other_model(chatty: Path, monkeypatch: pytest.Mon
     assert evidence.models("left") == ("tiny_a", "tiny_b")  # by accuracy
     assert evidence.candidates("left") == ("tiny_b",) and not leaders(evidence, "left"), "it guesses"
     view = VERDICT_SECTION.build(evidence)
-    best, none = view.headline.split("; ")
-    assert best == "tiny_a is best on right" and none.startswith("no model") and none.endswith(" on left.")
-    assert (
-        "leave out tiny_a (75\u202f%) on left: " in view.warnings[0] and REMEDY[LETTERS] in view.warnings[0]
-    )
+    assert view.headline == "tiny_a is best on right." and view.dataset == "right"
+    assert "Elsewhere: no model" in view.others and view.others.endswith(" on left.")
+    assert "ranks and comparisons: tiny_a (75\u202f%) on left. " in view.warnings[0]
+    assert REMEDY[LETTERS] in view.warnings[0]
     assert not any("tiny_a" in cell.text for cell in dict(zip("lr", view.grid.rows, strict=True))["l"])
     left = results_on(evidence, "left")
     first, last = left.grids[0].rows
@@ -185,7 +184,9 @@ def test_where_nobody_answers_by_letters_there_is_no_verdict(
     assert evidence.candidates("left") == ()
     only = evidence.leaderboard[evidence.leaderboard["dataset"] == "left"]
     view = VERDICT_SECTION.build(replace(evidence, leaderboard=only))
-    assert view.headline == "No model answers with letters on left." and not view.cards
+    assert view.headline == "No model answers with letters on left." and [c.answer for c in view.cards] == [
+        "None"
+    ]
     RESULTS_SECTION.build(evidence), LETTERS_SECTION.build(evidence)
     alone = replace(evidence, leaderboard=only[only["model"] == "tiny_a"])
     assert VERDICT_SECTION.build(alone).headline == "tiny_a does not answer with letters on left."
@@ -259,5 +260,5 @@ def test_what_a_judge_read_is_shown_with_the_bounds_without_it(
     assert "read by the judge" in vouch("publish", "card", "tiny_a")
     sentences = [text for part in parts(GENERATED_SECTION.build(read())) for text in part.sentences]
     assert any("were read by the judge" in text for text in sentences)
-    assert "leave out tiny_a (12\N{NARROW NO-BREAK SPACE}%) on right" in left_out(read(), ["right"])[0]
+    assert "comparisons: tiny_a (12\N{NARROW NO-BREAK SPACE}%) on right" in left_out(read(), ["right"])[0]
     assert ranks("right") == {"tiny_a": None, "tiny_b": 1}, "what an unproven judge read is not decided"

@@ -230,7 +230,7 @@ def beside_the_blind(rows: Sequence[Row], now: Cells) -> str:
         rows, differences, groups_with_image(now), main_outputs(now), unranked(rows)
     ).items():
         models = [model for name, *_, model in ordered(now) if name == dataset]
-        sentences = [answered(dataset, baseline), *beaten(baseline, dict.fromkeys(models))]
+        sentences = [answered(baseline, dataset), *beaten(baseline, dict.fromkeys(models))]
         lines += [f"{dataset}: {sentence}" for sentence in sentences]
     return plain_lines(lines)
 

@@ -37,11 +37,11 @@ REMEDY = {
 }
 OF_READING = ("accuracy", UNDECIDED_RATE, JUDGED_RATE, ACCURACY_RULES)
 ASKED = "Text was asked for as well: see that request type."
+_LEFT_OUT = "Left out of the verdict, ranks and comparisons: {}. In brackets is the share of its "
 _WHY = {
-    LETTERS: "The verdict, ranks and comparisons leave out {}: for that share of its prompts, most of the "
-    "first token's probability is not on option letters, so its prediction sets mean little. {}",
-    TEXT: "The verdict, ranks and comparisons leave out {}: that share of its texts is unparsed, names "
-    "several options or may be misread by the judge. {}",
+    LETTERS: f"{_LEFT_OUT}prompts for which most of the first token's probability is not on option letters: "
+    "its letters and prediction sets mean little there. {}",
+    TEXT: f"{_LEFT_OUT}texts that are unparsed, name several options or may be misread by the judge. {{}}",
 }
 
 

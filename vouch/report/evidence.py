@@ -114,14 +114,14 @@ class Comparisons:
         """`first` minus `second`; None if the two were not compared."""
         return self._pairs.get((dataset, first, second))
 
-    def detectable(self, low: float | None, high: float | None) -> float | None:
+    def minimum_detectable_effect(self, low: float | None, high: float | None) -> float | None:
         """The minimum detectable effect of a pair, from its interval and with the correction of its p."""
         return minimum_detectable_effect(low, high, self._claims)
 
-    def minimum_detectable_effect(self, dataset: str) -> float | None:
+    def median_detectable_effect(self, dataset: str) -> float | None:
         """The median of the minimum detectable effects of a dataset's pairs; None if it has no pairs."""
         ends = zip(*columns(self.on(dataset), ("low", "high")), strict=True)
-        effects = [effect for low, high in ends if (effect := self.detectable(low, high))]
+        effects = [effect for low, high in ends if (effect := self.minimum_detectable_effect(low, high))]
         return median(effects) if effects else None
 
 
@@ -158,10 +158,9 @@ class Evidence:
     `outcomes` only the columns that vouch/report/loading.py names (OF_ITEMS, OF_OUTCOMES) are read.
 
     setup: the parameters datasets, extract, models, variations and train, and `locked`, the entries of
-    models.lock. answered: what each table of answers holds. facts: by model, what models.lock states about it.
-    problems: of a model, dataset and output without an answer, why it has none. digests: SHA-256 of every data
-    file that was read, by path. printed:
-    published figures, by name of the file, all columns text.
+    models.lock. answered: what each table of answers holds. facts: by model, what models.lock states about
+    it. problems: of a model, dataset and output without an answer, why it has none. digests: SHA-256 of every
+    data file that was read, by path. printed: published figures, by name of the file, all columns text.
     """
 
     leaderboard: pd.DataFrame
