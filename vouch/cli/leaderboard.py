@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from vouch.cli.printing import and_more, plain_lines
+from vouch.cli.printing import and_more, paragraphs
 from vouch.metrics.blind import BLIND_RATE
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.state import states
@@ -128,7 +128,7 @@ def left_out(rows: Iterable[Row]) -> str:
     from vouch.report.caveats import NOTE, REMEDY
 
     left = sorted(unranked(rows), key=lambda key: (key[1], key[0], key[2]))
-    return plain_lines(
+    return paragraphs(
         f"{dataset}: {model} {NOTE[output]}. {REMEDY[output]}" for model, dataset, output in left
     )
 
