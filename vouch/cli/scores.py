@@ -37,7 +37,7 @@ def _plain(result: ScoresComparison) -> dict[str, Any]:
     """For JSON: an estimate as a mapping, numbers in full."""
     models = [each._asdict() | {"score": _ends(each.score)} for each in result.models]
     pairs = [each._asdict() | {"difference": _ends(each.difference)} for each in result.pairs]
-    own = ("items", "prompts", "runs", "common", "significance", "remarks")
+    own = ("items", "groups", "prompts", "runs", "common", "significance", "remarks")
     return {name: getattr(result, name) for name in own} | {"models": models, "pairs": pairs}
 
 
@@ -62,7 +62,8 @@ _PAIRS = (
 def screen(name: str, result: ScoresComparison) -> str:
     """The tables for a person."""
     several = {"prompts": result.prompts, "runs": result.runs}
-    counts = "".join(f", {count} {what}" for what, count in several.items() if count > 1)
+    counts = f" in {result.groups} groups" if result.groups < result.items else ""
+    counts += "".join(f", {count} {what}" for what, count in several.items() if count > 1)
     models = formatting.plural(len(result.models), "model")
     text = wrapped(f"{name}: {models}, {formatting.plural(result.items, 'question')}{counts}") + "\n"
     text += wrapped(
@@ -136,6 +137,7 @@ def _remarks(result: ScoresComparison) -> str:
         lines.append(
             f"{worst.left_out} questions of just one of {worst.a} and {worst.b} are not in their difference"
         )
-    if result.items < MINIMUM:
-        lines.append(f"{result.items} questions are few: intervals and p are rough")
+    if result.groups < MINIMUM:
+        few = "questions" if result.groups == result.items else "groups"
+        lines.append(f"{result.groups} {few} are few: intervals and p are rough")
     return "\n" + paragraphs(lines) if lines else ""

@@ -51,9 +51,8 @@ def run_pull(options: argparse.Namespace) -> int:
     stored = read_lock()
     names = [name for name in wanted if name in stored]
     if not names:
-        print(
-            f"nothing to pull: {options.model or 'this profile'} has no stored results; `dvc repro` makes them"
-        )
+        who = options.model or "this profile"
+        print(f"nothing to pull: {who} has no stored results; `dvc repro` makes them")
         return 0
     targets = [] if len(names) == len(dag.stages) else names
     if options.remote:
