@@ -147,7 +147,7 @@ def _fitted(columns: Sequence[Column], texts: list[list[str]], room: int) -> tup
         whole = False
     for i in kept:
         texts[i] = _shortened(texts[i], width_of[i])
-    gone = [column.head for i, column in enumerate(columns) if i not in kept]
+    gone = [column.head for i, column in enumerate(columns) if i not in kept and column.head]
     gone += [f"interval of {columns[i].head}" for i in sorted(bare) if i in kept]
     gone += [] if whole else ["the middle of long texts"]
     return width_of, f"left out: {', '.join(gone)} (--wide shows all)" if gone else ""
