@@ -105,13 +105,20 @@ def results_on(evidence: Evidence, dataset: str) -> Any:
     return next(part for part in parts(RESULTS_SECTION.build(evidence)) if part.title == dataset)
 
 
+def line_of(shown: list[str], dataset: str, model: str) -> str:
+    """The line of a model below that of a dataset."""
+    title = next(number for number, line in enumerate(shown) if line.startswith(f"{dataset}, "))
+    return next(line for line in shown[title:] if line.startswith(f" {model} "))
+
+
 def test_letters_that_nobody_said_have_no_rank(
     chatty: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
 ) -> None:
     monkeypatch.chdir(chatty)
-    shown = vouch("show", "--all").splitlines()
+    monkeypatch.setenv("COLUMNS", "400")
+    shown = vouch("show").splitlines()
     assert "Low letter mass" in shown[0] and f"left: tiny_a {NOTE[LETTERS]}. {REMEDY[LETTERS]}" in shown
-    (of_model,) = [line for line in shown if line.startswith("left ") and "tiny_a" in line]
+    of_model = line_of(shown, "left", "tiny_a")
     assert "0.750 [" in of_model
     assert ranks("left") == {"tiny_a": None, "tiny_b": 1}
     assert sorted(ranks("right").values()) == [1, 2], "by text it is compared"
@@ -196,7 +203,7 @@ def test_unknown_mass_and_texts_that_are_read_are_told_without_a_warning(
     scored: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
 ) -> None:
     monkeypatch.chdir(scored)
-    evidence, shown = read(), vouch("show", "--all")
+    evidence, shown = read(), vouch("show", "--wide")
     assert evidence.candidates("left") == evidence.models("left")
     assert not any("mass" in text for text in (shown, vouch("publish", "card", "tiny_a")))
     assert not any("mass" in column.label for column in results_on(evidence, "left").grids[0].columns)
@@ -207,9 +214,10 @@ def test_what_was_not_read_is_shown_with_its_bounds_and_has_no_rank(
     mumbling: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
 ) -> None:
     monkeypatch.chdir(mumbling)
-    shown = vouch("show", "--all").splitlines()
+    monkeypatch.setenv("COLUMNS", "400")
+    shown = vouch("show").splitlines()
     assert shown[0].split("Accuracy")[1].split()[:3] == ["Unparsed", "Refused", "Several"]
-    (of_model,) = [line for line in shown if line.startswith("right ") and "tiny_a" in line]
+    of_model = line_of(shown, "right", "tiny_a")
     assert of_model.split("]")[1].split()[:3] == ["0.125", "0.000", "0.000"]
     assert f"right: tiny_a {NOTE[WORDS]}. {REMEDY[WORDS]}" in shown
     (caveat,) = [line for line in shown if line.startswith("right: tiny_b")]
@@ -250,6 +258,7 @@ def test_what_a_judge_read_is_shown_with_the_bounds_without_it(
     for dataset in ("left", "right"):
         stage(score.main, "score", dataset)
     stage(compare.main, "compare")
+    monkeypatch.setenv("COLUMNS", "400")
     away, caveat = [line for line in vouch("show").splitlines() if line.startswith("right: tiny_a")]
     assert away == f"right: tiny_a {NOTE[WORDS]}. {REMEDY[WORDS]}", (
         "nobody decided whether the judge is right"

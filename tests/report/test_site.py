@@ -65,7 +65,8 @@ def digests() -> dict[str, str]:
 def test_every_file_is_written(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(report)
     assert {p.name for p in Path("reports").iterdir()} == {
-        *["assets", "figures", "pages", "tables", "plots", "index.html", "metrics.json"]
+        *("assets", "figures", "headline", "pages", "tables", "plots"),
+        *("index.html", "headline.json", "metrics.json"),
     }
     written = {p.name for p in Path("reports/tables").iterdir()}
     assert written == {f"{name}.csv" for name in TABLES} | {"shown"}

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from vouch.cli.lengths import TEXT_TOKENS, rows_of_pack
-from vouch.cli.printing import table
+from vouch.cli.printing import Column, table, wrapped
 from vouch.datasets.config import DatasetEntry
 from vouch.datasets.fetch.download import is_here, locate, promised
 from vouch.datasets.fetch.origin import REMOTE
@@ -446,9 +446,10 @@ def hours_table(models: Sequence[Mapping[str, Any]]) -> str:
         for one in models
         if "gpu_hours" in one
     ]
-    head = ["model", "billions", "prompts", "GPU hours"]
-    note = "GPU hours: an estimate from parameters x tokens (docs/internals/performance.md), not measured\n"
-    return table(head, rows, right={1, 2, 3}) + note if rows else ""
+    columns = [Column("model", cut=True)]
+    columns += [Column(name, right=True) for name in ("billions", "prompts", "GPU hours")]
+    note = "GPU hours: an estimate from parameters x tokens (docs/internals/performance.md), not measured"
+    return table(columns, rows) + wrapped(note) if rows else ""
 
 
 def prices_table(models: Sequence[Mapping[str, Any]]) -> str:
@@ -461,10 +462,11 @@ def prices_table(models: Sequence[Mapping[str, Any]]) -> str:
         for one in models
         if "price" in one
     ]
-    head = ["model", "requests", "million tokens in", "out", "price"]
+    columns = [Column("model", cut=True)]
+    columns += [Column(name, right=True) for name in ("requests", "million tokens in", "out", "price")]
     note = (
         f"price: an estimate by {MODELS}, in its currency: lengths estimated, an image of "
         f"{IMAGE[0]} x {IMAGE[1]} pixels a request, {OPTIONS} options to score, texts of full length, no "
-        "discount\n"
+        "discount"
     )
-    return table(head, rows, right={1, 2, 3, 4}) + note if rows else ""
+    return table(columns, rows) + wrapped(note) if rows else ""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from vouch.cli.printing import and_more, plain_lines
+from vouch.cli.printing import and_more, paragraphs
 from vouch.metrics.blind import BLIND_RATE
 from vouch.metrics.unranked import UNANSWERED, Place, outputs_of, unanswered, unranked
 from vouch.pipeline.dag import read_dag
@@ -147,9 +147,9 @@ def left_out(rows: Iterable[Row]) -> str:
     asked: dict[str, set[Place]] = {}
     for row in rows:
         asked.setdefault(row["dataset"], set()).add((row["model"], row["dataset"], row["output"]))
-    return plain_lines(
+    return paragraphs(
         f"{dataset}: {model} {NOTE[output]}. {REMEDY[output]}" for model, dataset, output in left
-    ) + plain_lines(without_answers(problems, asked))
+    ) + paragraphs(without_answers(problems, asked))
 
 
 def warn_if_outdated() -> None:
