@@ -260,7 +260,7 @@ def test_what_will_stop_the_run_is_said_before(bare: Path, vouch: Vouch) -> None
     (bare.parent / "weights").mkdir(exist_ok=True)
     set_params(datasets={"kites": entry}, models=models)
     said = vouch("plan")
-    assert "prepare@kites will stop: kites/items.jsonl line 2: has no " in said
+    assert "prepare@kites will stop: kites/items.jsonl line 2 (id '2'): has no " in said
     assert "models.mine: ../weihgts is not here; did you mean weights? correct it in params.yaml" in said
     set_params(datasets={"kites": entry | {"source": "kitse"}})
     assert "kitse: no such file or folder; correct datasets.kites.source" in vouch("plan", status=1)
