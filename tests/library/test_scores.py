@@ -10,6 +10,7 @@ import pytest
 import vouch
 from tests.library.test_inspect_logs import answered, eval_log, scored, top
 from tests.models.released.test_tables import as_xlsx
+from vouch.cli import scores
 from vouch.metrics.comparison.variance import components
 
 GPQA = np.array(
@@ -106,6 +107,23 @@ def test_groups_of_items_widen_the_interval() -> None:
     together = vouch.compare_scores({**table, "group": [number // 20 for number in table["item"]]}).pairs[0]
     assert alone.difference and together.difference and alone.difference.value == together.difference.value
     assert alone.p and together.p and together.p > alone.p
+
+
+def test_few_groups_are_named(tmp_path: Path) -> None:
+    table = rows("a", "b", items=60)
+    table["group"] = [number // 20 for number in table["item"]]
+    pd.DataFrame(table).to_csv(tmp_path / "scores.csv", index=False)
+    screen = scores.compared([tmp_path / "scores.csv"], json=False)
+    assert "scores.csv: 2 models, 60 questions in 3 groups\n" in screen
+    assert screen.endswith("\n3 groups are few: intervals and p are rough\n")
+    assert vouch.compare_scores(table).groups == 3
+
+
+def test_a_prompt_of_its_own_for_each_question_takes_no_more_memory() -> None:
+    table = rows("a", "b", items=9_000)
+    own = {**table, "prompt": [f"Question {number}" for number in table["item"]]}
+    one, other = (vouch.compare_scores(each, resamples=2) for each in (table, own))
+    assert one.pairs == other.pairs and other.prompts == 9_000
 
 
 def test_models_with_different_questions_are_compared_on_those_of_both() -> None:

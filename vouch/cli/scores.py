@@ -37,7 +37,7 @@ def _plain(result: ScoresComparison) -> dict[str, Any]:
     """For JSON: an estimate as a mapping, numbers in full."""
     models = [each._asdict() | {"score": _ends(each.score)} for each in result.models]
     pairs = [each._asdict() | {"difference": _ends(each.difference)} for each in result.pairs]
-    own = ("items", "prompts", "runs", "common", "significance", "remarks")
+    own = ("items", "groups", "prompts", "runs", "common", "significance", "remarks")
     return {name: getattr(result, name) for name in own} | {"models": models, "pairs": pairs}
 
 
@@ -48,7 +48,8 @@ def _ends(estimate: Estimate | None) -> Mapping[str, float | None] | None:
 def screen(name: str, result: ScoresComparison) -> str:
     """The tables for a person."""
     several = {"prompts": result.prompts, "runs": result.runs}
-    counts = "".join(f", {count} {what}" for what, count in several.items() if count > 1)
+    counts = f" in {result.groups} groups" if result.groups < result.items else ""
+    counts += "".join(f", {count} {what}" for what, count in several.items() if count > 1)
     text = f"{name}: {len(result.models)} models, {result.items} questions{counts}\n"
     text += f"\nHow good are they? Means over {result.common} questions that all answered; 95 % intervals.\n"
     head = ["model", "scores", "mean", "rank", "may be"]
@@ -122,6 +123,7 @@ def _remarks(result: ScoresComparison) -> str:
         lines.append(
             f"{worst.left_out} questions of just one of {worst.a} and {worst.b} are not in their difference"
         )
-    if result.items < MINIMUM:
-        lines.append(f"{result.items} questions are few: intervals and p are rough")
+    if result.groups < MINIMUM:
+        few = "questions" if result.groups == result.items else "groups"
+        lines.append(f"{result.groups} {few} are few: intervals and p are rough")
     return "\n" + "".join(f"{line}\n" for line in lines) if lines else ""

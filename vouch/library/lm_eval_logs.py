@@ -256,10 +256,10 @@ def _own(values: Line, choice: Choice) -> tuple[float | None, int]:
     }
     texts = choice.texts or ("",) * len(choice.scores)
     for metric, size in sizes.items():
-        score = number_of(values.get(metric)) if not isinstance(values.get(metric), bool) else values[metric]
+        score = _score(values.get(metric))
         if score is not None and not math.isnan(score) and (choice.texts or metric == "acc"):
             ranked = [each / max(size(text), 1) for each, text in zip(choice.scores, texts, strict=True)]
-            return float(score), ranked.index(max(ranked))
+            return score, ranked.index(max(ranked))
     return None, choice.scores.index(max(choice.scores))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from vouch.library import check
 from vouch.library.logs import Log, from_log
 from vouch.library.records import SCORE_COLUMNS, score_in
+from vouch.library.vlmevalkit_logs import COLUMNS as PREDICTION_COLUMNS
 from vouch.models.released.rows import READERS
 from vouch.pipeline.errors import UserError
 
@@ -45,6 +46,11 @@ class Scores(NamedTuple):
     low: float
     high: float
     remarks: tuple[str, ...] = ()
+
+    @property
+    def span(self) -> float:
+        """The width of the range; 1 if all scores are equal."""
+        return (self.high - self.low) or 1.0
 
 
 def read_scores(tables: Sequence[Any]) -> Scores:
@@ -122,13 +128,12 @@ def _is_log(table: Any) -> bool:
     if path.suffix.lower() not in TABLES:
         return True
     row = next(_rows(path), {})
-    return not set(SCORE_COLUMNS) <= _roles(row).keys() and {"index", "prediction"} <= row.keys()
+    return not set(SCORE_COLUMNS) <= _roles(row).keys() and set(PREDICTION_COLUMNS) <= row.keys()
 
 
 def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
-        raise ValueError(f"{path}: a table of scores ends in {', '.join(TABLES)}; convert it")
+    """The rows of a file whose name ends as a table's does. Raises ValueError."""
+    reader = READERS[path.suffix.lower()]
     try:
         data = path.read_bytes()
         if not data.strip():

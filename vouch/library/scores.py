@@ -58,12 +58,13 @@ class ScorePair(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class ScoresComparison(Result):
-    """models by rank, pairs in the order of the models. items, prompts, runs: of the table. common: questions
-    that all models answered, with one prompt at least. significance: of the verdicts and ranks. remarks: on
-    logs, as of a run that did not finish.
+    """models by rank, pairs in the order of the models. items, groups, prompts, runs: of the table. common:
+    questions that all models answered, with one prompt at least. significance: of the verdicts and ranks.
+    remarks: on logs, as of a run that did not finish.
     """
 
     items: int
+    groups: int
     prompts: int
     runs: int
     common: int
@@ -119,20 +120,22 @@ def compare_scores(
     level = check.share(significance, "significance")
     draws, start = check.whole(resamples, "resamples", MOST_DRAWS), check.seed(seed)
     scores = read_scores(tables)
-    cells = _cells(scores)
-    pairs = [_pair(scores, cells, a, b, draws, start) for a, b in combinations(range(len(scores.models)), 2)]
+    cells, item_of = _cells(scores)
+    every = range(len(scores.models))
+    pairs = [_pair(scores, cells, item_of, a, b, draws, start) for a, b in combinations(every, 2)]
     corrected = holm([pair.p for pair in pairs])
     claims = sum(p is not None for p in corrected)
     pairs = [_judged(pair, p, level, claims, scores) for pair, p in zip(pairs, corrected, strict=True)]
     shared = ~np.isnan(cells).any(axis=0)
-    models = [_model(scores, cells, shared, index) for index in range(len(scores.models))]
+    models = [_model(scores, cells[index][shared], item_of[shared], index) for index in every]
     means = [each.score.value if each.score else math.nan for each in models]
     ranked = [_ranked(each, means, pairs) for each in models]
     return ScoresComparison(
         len(scores.items),
+        int(scores.group.max()) + 1,
         int(scores.prompt.max()) + 1,
         int(scores.run.max()) + 1,
-        int(shared.any(axis=1).sum()),
+        len(np.unique(item_of[shared])),
         level,
         tuple(sorted(ranked, key=lambda each: (each.rank or 0, each.model))),
         tuple(pairs),
@@ -140,32 +143,37 @@ def compare_scores(
     )
 
 
-def _cells(scores: Scores) -> Any:
-    """[models, items, prompts] mean over runs, NaN where there is none."""
-    shape = len(scores.models), len(scores.items), int(scores.prompt.max()) + 1
-    cell = np.ravel_multi_index((scores.model, scores.item, scores.prompt), shape)
-    counts = np.bincount(cell, minlength=math.prod(shape))
-    sums = np.bincount(cell, scores.values, math.prod(shape))
-    return np.where(counts, sums / np.maximum(counts, 1), np.nan).reshape(shape)
+def _cells(scores: Scores) -> tuple[Any, Any]:
+    """[models, cells] mean over runs, NaN where there is none, and [cells] the item of each.
+
+    A cell is an item with a prompt that some model answered.
+    """
+    pairs = scores.item * (scores.prompt.max() + 1) + scores.prompt
+    cell_pairs, cell = np.unique(pairs, return_inverse=True)
+    shape = len(scores.models), len(cell_pairs)
+    flat = np.ravel_multi_index((scores.model, cell), shape)
+    counts = np.bincount(flat, minlength=math.prod(shape))
+    sums = np.bincount(flat, scores.values, math.prod(shape))
+    means = np.where(counts, sums / np.maximum(counts, 1), np.nan).reshape(shape)
+    return means, cell_pairs // (scores.prompt.max() + 1)
 
 
-def _pair(scores: Scores, cells: Any, a: int, b: int, draws: int, seed: int) -> ScorePair:
+def _pair(scores: Scores, cells: Any, item_of: Any, a: int, b: int, draws: int, seed: int) -> ScorePair:
     known = ~np.isnan(cells[[a, b]])
-    both, of_either = known.all(axis=0), known.any(axis=2)
-    items = np.nonzero(both)[0]
+    both, either = known.all(axis=0), known.any(axis=0)
+    items = item_of[both]
     gap, p = None, None
     if len(items):
-        span = (scores.high - scores.low) or 1.0
-        scaled, p = paired((cells[a] - cells[b])[both] / span, _group_of(scores, items), draws, seed)
-        gap = _on_scale(scaled, span)
+        scaled, p = paired((cells[a] - cells[b])[both] / scores.span, _group_of(scores, items), draws, seed)
+        gap = _on_scale(scaled, scores.span)
     count = len(np.unique(items))
-    left_out = int(of_either.any(axis=0).sum()) - count
+    left_out = len(np.unique(item_of[either])) - count
     return ScorePair(scores.models[a], scores.models[b], count, gap, p, None, None, None, "", left_out)
 
 
 def _judged(pair: ScorePair, p: float | None, level: float, claims: int, scores: Scores) -> ScorePair:
     """A pair with its corrected p, what it could have shown, and its verdict."""
-    gap, span = pair.difference, (scores.high - scores.low) or 1.0
+    gap, span = pair.difference, scores.span
     if gap is None or gap.low is None or gap.high is None or p is None:
         return pair._replace(p_holm=p)
     effect = minimum_detectable_effect(gap.low / span, gap.high / span, level, claims)
@@ -180,16 +188,14 @@ def _judged(pair: ScorePair, p: float | None, level: float, claims: int, scores:
     )
 
 
-def _model(scores: Scores, cells: Any, shared: Any, index: int) -> ModelScore:
-    """A model without its ranks."""
+def _model(scores: Scores, cells: Any, items: Any, index: int) -> ModelScore:
+    """A model without its ranks, by its scores in the cells that all models have, and their items."""
     own = scores.model == index
     parts = components(scores.values[own], scores.item[own], scores.prompt[own])
     score = None
-    if shared.any():
-        span = (scores.high - scores.low) or 1.0
-        scaled = (cells[index][shared] - scores.low) / span
-        estimate = mean_of(scaled, _group_of(scores, np.nonzero(shared)[0]))
-        score = _on_scale(estimate, span, scores.low)
+    if len(items):
+        estimate = mean_of((cells - scores.low) / scores.span, _group_of(scores, items))
+        score = _on_scale(estimate, scores.span, scores.low)
     name, rows = scores.models[index], int(own.sum())
     return ModelScore(name, rows, score, None, None, None, parts and parts.by)
 

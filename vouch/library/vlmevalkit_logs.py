@@ -17,6 +17,8 @@ from vouch.pipeline.errors import UserError
 
 Row = Mapping[str, Any]
 TABLES = (".xlsx", ".tsv", ".csv")
+COLUMNS = ("index", "prediction")
+"""What every table of predictions has."""
 RESULTS = ("_result", "_auxmatch")
 COPIES = 1_000_000
 NO_LOGITS = "VLMEvalKit logs texts alone"
@@ -33,7 +35,7 @@ def records(path: Path, data: bytes) -> Records:
     rows = _table(path, data)
     if not rows:
         raise UserError(f"{where}: holds no rows; run the model again")
-    if missing := [name for name in ("index", "prediction") if name not in rows[0]]:
+    if missing := [name for name in COLUMNS if name not in rows[0]]:
         known = ", ".join(map(str, rows[0]))[:120]
         scores = set(SCORE_COLUMNS) <= set(rows[0])
         hint = "a table of scores is for `vouch compare` and vouch.compare_scores" if scores else "correct it"

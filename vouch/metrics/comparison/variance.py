@@ -38,19 +38,20 @@ def components(scores: Floats, items: Ints, prompts: Ints) -> Components | None:
 
     A negative estimate is 0. With one prompt the question's is sum (y_i - y_.)^2 / (I - 1) - h s.
     """
-    shape = int(items.max()) + 1, int(prompts.max()) + 1
-    cells = items * shape[1] + prompts
-    counts = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
-    asked = counts.any(axis=0)
-    whole = np.asarray((counts[:, asked] > 0).all(axis=1))
-    if whole.sum() < 2:
-        return None
     centre = scores.mean()  # so that equal scores leave no rounding
-    sums = np.bincount(cells, scores - centre, shape[0] * shape[1]).reshape(shape)
-    means = sums / np.maximum(counts, 1)
-    y, n, kept = means[whole][:, asked], counts[whole][:, asked], whole[items]
-    rest = scores - centre - means[items, prompts]
-    squares = float((rest[kept] ** 2).sum())
+    prompts = np.unique(prompts, return_inverse=True)[1]
+    count = int(prompts.max()) + 1
+    asked = np.unique(items * count + prompts) // count
+    kept = np.bincount(asked)[items] == count
+    items = np.unique(items[kept], return_inverse=True)[1]
+    if not len(items) or items.max() < 1:
+        return None
+    shape = int(items.max()) + 1, count
+    cells = items * count + prompts[kept]
+    n = np.bincount(cells).reshape(shape)
+    y = np.bincount(cells, scores[kept] - centre).reshape(shape) / n
+    rest = scores[kept] - centre - y.reshape(-1)[cells]
+    squares = float((rest**2).sum())
     freedom = int((n - 1).sum())
     run = squares / freedom if freedom else None
     return Components(len(y), y.shape[1], _sources(y, float((1 / n).mean()), run))
