@@ -95,7 +95,7 @@ def test_a_phone_shows_the_name_of_its_page_and_no_figure_blown_up(reports, wind
     assert name["x"] >= 0 and name["x"] + name["width"] <= 390
     for path in ("index.html", "pages/calibration.html", "pages/papers.html"):
         page.goto((reports / path).as_uri())
-        page.locator("details.part").evaluate_all("all => all.forEach((one) => { one.open = true; })")
+        page.locator("main details").evaluate_all("all => all.forEach((one) => { one.open = true; })")
         blown_up = page.locator("figure .scroll:not(.narrow) > svg").evaluate_all(
             "all => all.map((one) => one.getBoundingClientRect().width - one.getAttribute('width'))"
         )
@@ -123,7 +123,7 @@ def test_the_first_screen_is_light_and_usable_before_items(window):
 @pytest.mark.parametrize("place", ["index.html", "pages/calibration.html"])
 def test_every_figure_answers_to_the_pointer_and_has_files(reports, window, place):
     page = window().open(place)
-    page.locator("details.part").evaluate_all("all => all.forEach((one) => { one.open = true; })")
+    page.locator("main details").evaluate_all("all => all.forEach((one) => { one.open = true; })")
     figure = page.locator("figure").first
     for kind in ("svg", "png", "pdf"):
         (link,) = figure.locator(f".files a[href$='.{kind}']").all()
@@ -131,7 +131,7 @@ def test_every_figure_answers_to_the_pointer_and_has_files(reports, window, plac
     figure.locator("button").click()
     figure.locator("[aria-hidden] svg.marks").wait_for()
     page.locator("figure[data-live=yes]").first.wait_for()
-    figure.locator("svg.marks :is(.mark-symbol, .mark-rect) path").first.hover(force=True)
+    figure.locator("svg.marks .role-mark:is(.mark-symbol, .mark-rect) path").first.hover(force=True)
     page.locator("#vg-tooltip-element.visible td.value").first.wait_for()
 
 
@@ -431,7 +431,7 @@ def test_what_is_no_formula_stays_as_it_is(window):
 def test_a_term_says_what_it_means(window, size):
     one = window(**size)
     page = one.open("pages/calibration.html")
-    page.locator("details.part").first.evaluate("one => { one.open = true; }")
+    page.locator("main details").evaluate_all("all => all.forEach((one) => { one.open = true; })")
     terms = page.locator("thead .term, p .term")
     assert terms.count() > 5
     for text in ("ECE %", "temperature"):
@@ -452,6 +452,7 @@ def test_a_term_says_what_it_means(window, size):
 
 def test_a_heading_sorts_beside_its_definition(window):
     page = window().open("pages/calibration.html")
+    page.locator("details.whole > summary").first.click()
     table = page.locator("table.calibration")
     numbers = table.locator("tbody tr td:nth-child(3)")
     table.locator("thead .sort").nth(2).click()
@@ -459,6 +460,30 @@ def test_a_heading_sorts_beside_its_definition(window):
     table.locator("thead .sort").nth(2).click()
     assert numbers.all_inner_texts() == first[::-1] and len(set(first)) > 1
     assert page.locator(".meaning-of-term").count() == 0
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["", "without JavaScript"])
+@pytest.mark.parametrize("path", ["pages/calibration.html", "pages/variations.html"])
+def test_a_long_page_is_a_summary_and_folded_sections(window, path, scripts):
+    page = window(java_script_enabled=scripts).open(path)
+    sections, unfolded = page.locator("details.whole"), page.locator("details.whole[open]")
+    assert sections.count() > 2 and unfolded.count() == 0
+    assert page.locator("main").bounding_box()["height"] < 1600
+    links = page.locator("nav.in-short a:not(.term)")
+    assert links.count() == sections.count()
+    links.last.click()  # a link unfolds what it leads to
+    unfolded.wait_for()
+    assert sections.last.locator("section").is_visible()
+    sections.first.locator("summary").first.focus()
+    page.keyboard.press("Enter")
+    assert unfolded.count() == 2
+    page.goto("about:blank")
+    anchor = "sweep" if "calibration" in path else "letters"
+    window_of = window(java_script_enabled=scripts).open(path + f"#{anchor}")
+    window_of.locator("details.whole[open]").wait_for()
+    page.goto(window_of.url.partition("#")[0])
+    page.emulate_media(media="print")
+    assert page.locator("details.whole > section").last.is_visible()  # paper cannot be unfolded
 
 
 def test_by_keyboard(reports, window):

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from vouch.cli import printing
 from vouch.cli.leaderboard import Cells, Column, Line, cells, label
-from vouch.cli.printing import plain_lines, table
+from vouch.cli.printing import paragraphs, table
 from vouch.cli.revision import FETCH, Revision, git, is_shallow, problem
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.records import LOCK
@@ -44,8 +45,16 @@ def history(span: str, protocol: str, variations: bool) -> str:
             if row := _row(versions, key, column):
                 rows.append([where if where != group else "", model, *row])
                 group = where
-    head = ["dataset", "model", "metric", "", *(str(number + 1) for number in range(len(versions))), "change"]
-    return plain_lines(lines) + table(head, rows, right=range(4, len(head)))
+    last = len(versions)
+    columns = [
+        printing.Column("dataset", cut=True),
+        printing.Column("model", cut=True),
+        printing.Column("metric"),
+        printing.Column("trend", rank=1),
+        *(printing.Column(str(number), right=True, rank=last - number) for number in range(1, last + 1)),
+        printing.Column("change", right=True),
+    ]
+    return paragraphs(lines) + table(columns, rows)
 
 
 def _row(versions: Sequence[Version], key: Line, column: Column) -> list[str] | None:

@@ -8,12 +8,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from vouch.metrics.unranked import UNANSWERED, unanswered
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import file_digest
 from vouch.report.config import Scoring
 from vouch.report.evidence import Answered, Evidence
 from vouch.tables import asked, results
-from vouch.tables.answered import RESPONSES, letters_path
+from vouch.tables.answered import RESPONSES, first_problem, letters_path
 from vouch.tables.table import Table
 
 PUBLISHED = Path("docs/published")
@@ -111,8 +112,11 @@ def load(
     responses = [path for path in paths if path.parent.parent == letters_path("", "").parent]
     every = [*(path for _, path in COMPARED.values()), *outcomes, *items, *rejects, *defects, *rewrites]
     every += [*published, *responses, *(blind if len(answered_blind) else ())]
+    compared = _compared(paths)
+    measured = compared["leaderboard"]
+    mute = unanswered(measured[measured["metric"] == UNANSWERED].to_dict("records"))
     return Evidence(
-        **_compared(paths),
+        **compared,
         outcomes=_all(results.OUTCOMES, outcomes, OF_OUTCOMES),
         items=_by_dataset(asked.ITEMS, items, OF_ITEMS),
         rejects=_all(asked.REJECTS, rejects, asked.REJECTS.schema.names),
@@ -125,6 +129,7 @@ def load(
         digests={path.as_posix(): file_digest(path) for path in every},
         printed=read_printed(published),
         facts=known or {},
+        problems={place: first_problem(*place) for place in sorted(mute)},
     )
 
 

@@ -142,7 +142,9 @@ def _asked(datasets: Mapping[str, Any], variations: Iterable[str]) -> Grid:
         rows.append(cells(name, entry["loader"], entry["source"], str(entry["template"]), settings))
     names = ", ".join(map(str, variations))
     caption = (
-        f"What was asked, and with which prompt template. Variations: {names}" if names else "What was asked"
+        f"What was asked, and with which prompt template. Variations, if the settings name no others: {names}"
+        if names
+        else "What was asked"
     )
     return Grid("asked", caption, columns, rows)
 
