@@ -97,8 +97,8 @@ def prompts(name: str, project: Project) -> Ahead | None:
     asked = questions(name, entry)
     if len(asked) > MOST:
         return None
-    template = read_template(entry.template, entry.variant)
-    config = config_of(entry.model_dump(), project.variations)
+    config = config_of(entry.model_dump(), project.variations, project.outputs)
+    template = read_template(config.template, config.variant, config.outputs)
     rewrites, exact = _rewrites(name, project, asked)
     builder = ItemBuilder(rewrites, Exchanges([]), keeping(config, template))
     making = Prompts(list(map(load_variation, config.variations)), template, config.name, 1, config.asked)
