@@ -1,7 +1,7 @@
 """`python -m tools.screenshots [REPORTS [FOLDER]]`: every page of a report as readers see it, and its height.
 
-Three widths, light and dark, as WebP; an item of each dataset as well. Pages with folded sections are there
-twice, folded and unfolded. The network is off.
+Three widths, light and dark, as WebP; an item of each dataset as well. Pages with folded sections are shown a
+second time, unfolded. The network is off.
 """
 
 import argparse

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeVar
 from markupsafe import Markup
 
 from vouch.pipeline.errors import UserError, did_you_mean
-from vouch.report.cards import worst_first
+from vouch.report.claims import lead_first
 from vouch.report.evidence import Evidence
 from vouch.report.table import Grid
 from vouch.report.vegalite import Chart
@@ -145,12 +145,12 @@ def by_dataset(
 ) -> Callable[[Evidence], Section | None]:
     """The `build` of a section with a part for each dataset that has blocks; None if there are none.
 
-    The dataset with the worst news comes first. opened: how many parts are open at first; None if parts
+    The dataset of the first page comes first. opened: how many parts are open at first; None if parts
     cannot be folded away. above: a small table for each dataset, all of them side by side before the parts.
     """
 
     def build(evidence: Evidence) -> Section | None:
-        shown = {dataset: made for dataset in worst_first(evidence) if (made := blocks(evidence, dataset))}
+        shown = {dataset: made for dataset in lead_first(evidence) if (made := blocks(evidence, dataset))}
         small = [grid for dataset in shown if above and (grid := above(evidence, dataset))]
         parts = [Part("", [Beside(small)])] if small else []
         for index, (dataset, made) in enumerate(shown.items()):

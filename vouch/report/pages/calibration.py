@@ -143,9 +143,9 @@ RELIABILITY_FIGURE = DatasetFigure(
 
 CALIBRATION_TEXT = Markup("""\
 A model is calibrated if answers given with 80&#8239;% confidence are correct 80&#8239;% of the time. A single
-temperature, fitted on the calibration half, corrects a model that is overconfident everywhere. The NLL shows
-its effect best: after the fit only the test half is left, and ECE grows when there are fewer questions. AUROC
-and AURC measure something else: whether more confident answers are more often correct.""")
+temperature, fitted on the calibration half, corrects a model that is overconfident everywhere. Its effect is
+measured on the test half, best by the NLL, because ECE grows if there are fewer questions. AUROC and AURC
+measure something else: whether more confident answers are more often correct.""")
 CALIBRATION_TABLE = TableSpec(
     "calibration",
     "confidence against accuracy, clean protocol",
@@ -241,7 +241,8 @@ CALIBRATION_SECTION = PageSection(
 
 UNCERTAINTY_TEXT = Markup("""\
 AUROC of every uncertainty estimate on the same answers to the original prompts. In small print: the gain over
-plain confidence, in points, with a paired 95&#8239;% interval; in bold if the interval excludes 0.""")
+plain confidence, in points, with a paired 95&#8239;% interval. In bold if it is better than plain confidence:
+the whole interval is above 0.""")
 _SAMPLED = re.compile(r"(.+)_t([0-9.e-]+)")
 
 
@@ -262,7 +263,8 @@ def _uncertainty_cell(evidence: Evidence, dataset: str, model: str, output: str,
         return Cell(text, key=number.value)
     ends = formatting.bracketed(gain.low, gain.high, 1, 100)
     note = f"{formatting.number(100 * gain.value, 1)}{ends}"
-    return Cell(text, note, number.value, tone="strong" if gain.excludes_zero else "")
+    better = gain.excludes_zero and gain.value > 0
+    return Cell(text, note, number.value, tone="strong" if better else "")
 
 
 def _uncertainty_blocks(evidence: Evidence, dataset: str) -> list[Block]:
@@ -315,6 +317,11 @@ PAGE = Page(
 )
 
 
+TESTED = Column(
+    "Questions tested",
+    "one question of each group, without the quarter of the groups that chooses the threshold",
+    True,
+)
 OBSERVED, BOUND, TOLERABLE = "wrong among the answers", "bound, 90 % confidence", "5 % wrong"
 ANSWERING_LINES = {OBSERVED: alt.SOLID, BOUND: alt.DOTTED, TOLERABLE: alt.DASHED}
 ANSWERING_TIPS = alt.tips(
@@ -380,11 +387,10 @@ ANSWERING_FIGURE = DatasetFigure(
 
 ALONE, CONFORMAL = "answered_alone_", "answered_conformal_"
 ANSWERING_TEXT = Markup("""\
-A model answers alone if its confidence is high enough; all other questions go to a person. The share that it
-can answer is measured on questions that were not used to choose the threshold: with a probability of
-90&#8239;%, at most the stated share of these answers is wrong. One question of each group counts. To show
-5&#8239;% takes at least 45 answers without an error, and a confidence that tells correct answers from wrong
-ones.""")
+A model answers alone if its confidence reaches a threshold; all other questions go to a person. One question
+of each group counts. A quarter of these chooses the threshold, and the others test it: with a probability of
+90&#8239;%, at most the stated share of the answers above it is wrong. To show 5&#8239;% takes at least 45
+answers without an error, and a confidence that tells correct answers from wrong ones.""")
 SAMPLED_MEASURES = (
     Measured("tron_unreached", label="No correct sample %"),
     Measured("tron_samples"),
@@ -400,12 +406,33 @@ def _answering_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     sampled = _sampled(evidence, dataset)
     if not found:
         return sampled
+    sentences = [_tested(evidence, dataset)]
+    sentences += [_answering_sentence(evidence, dataset, model) for model in chosen(evidence, dataset)]
     return [
-        *sentence_list(_answering_sentence(evidence, dataset, model) for model in chosen(evidence, dataset)),
+        *sentence_list(sentences),
         _answering_grid(evidence, dataset, found),
         Figures([f"answering-{dataset}"]),
         *sampled,
     ]
+
+
+def _tested(evidence: Evidence, dataset: str) -> str:
+    """How many of the questions test a threshold, and whether a model may answer alone at all."""
+    numbers = evidence.numbers(dataset, f"{ALONE}{WRONG[0]}").values()
+    tested, asked = max((number.items for number in numbers), default=0), evidence.questions(dataset)
+    if not tested:
+        return ""
+    whole = (
+        f"{formatting.plural(asked, 'question')} in {formatting.plural(evidence.groups(dataset), 'group')}"
+    )
+    text = f"Of {whole}, {formatting.count(tested)} test the threshold."
+    if not any((dataset, model) in answers_alone(evidence) for model in evidence.models(dataset)):
+        text += (
+            f" No model is shown to answer some of them with at most 5{formatting.NARROW}% wrong, if that is "
+            "to hold for all models and datasets together: none may answer alone. Shares in the table hold "
+            "one by one."
+        )
+    return text
 
 
 def _of(evidence: Evidence, dataset: str, model: str) -> list[Cell]:
@@ -427,8 +454,8 @@ def _answering_sentence(evidence: Evidence, dataset: str, model: str) -> str:
     return (
         f"{model} can answer {formatting.percent(found.answered, 0)} of the questions alone with at most "
         f"5{formatting.NARROW}% wrong: those with a confidence of at least "
-        f"{formatting.number(found.threshold, 3)}. The statement holds with {formatting.percent(SURE, 0)} "
-        "confidence for all models and datasets together."
+        f"{formatting.percent(found.threshold)}. This holds with {formatting.percent(SURE, 0)} confidence "
+        "for all models and datasets together; shares in the table hold one by one."
     )
 
 
@@ -436,7 +463,7 @@ def _answering_grid(evidence: Evidence, dataset: str, found: dict[str, list[Cell
     sure = formatting.percent(SURE, 0)
     columns = [
         Column("Model"),
-        ITEMS,
+        TESTED,
         *(
             Column(
                 f"At most {percent} % wrong", f"% answered alone; holds with a probability of {sure}", True
@@ -445,8 +472,8 @@ def _answering_grid(evidence: Evidence, dataset: str, found: dict[str, list[Cell
         ),
         *(
             Column(
-                f"{percent} % of all, average",
-                "% answered if on average this share of all questions is wrong",
+                f"{percent} % of all wrong, on average",
+                "% answered alone if on average at most this share of all questions may be answered wrongly",
                 True,
             )
             for percent in WRONG

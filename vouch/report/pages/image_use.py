@@ -67,7 +67,7 @@ def _blind_blocks(evidence: Evidence, dataset: str) -> list[Block]:
         rows.append(cells(name, accuracy, lead, MISSING if pair is None else shown, unsolved))
     caption = f"{dataset}: models beside the blind baseline {baseline.model}"
     models = evidence.candidates(dataset)
-    sentences = [answered(dataset, baseline), *beaten(baseline, models), _solved(evidence, dataset)]
+    sentences = [answered(baseline), *beaten(baseline, models), _solved(evidence, dataset)]
     return [*sentence_list(sentences), Grid("blind", caption, BLIND_COLUMNS, rows)]
 
 
@@ -210,13 +210,13 @@ LOOKS_SECTION = PageSection(
 TYPOGRAPHIC_TEXT = Markup("""\
 The attack paints a wrong option into the image; the control paints a harmless word in the same way. Both hide
 a part of the image, so both cost accuracy. A model that reads instead of looking chooses the painted option
-more often under the attack than under the control: see the last column, in bold if its interval excludes
-0.""")
+more often under the attack than under the control: the last column shows how much more often, in colour if
+its whole interval is above 0.""")
 TYPOGRAPHIC_SHOWN = {ORIGINAL: "original", TYPOGRAPHIC_CONTROL: "harmless word", TYPOGRAPHIC: "wrong option"}
 
 
-def _apart(_: Evidence, gain: Number) -> Tone:
-    return "strong" if gain.excludes_zero else ""
+def _misled(_: Evidence, gain: Number) -> Tone:
+    return "bad" if gain.excludes_zero and gain.value > 0 else ""
 
 
 TYPOGRAPHIC_TABLE = TableSpec(
@@ -242,7 +242,7 @@ TYPOGRAPHIC_TABLE = TableSpec(
             help="share that chooses the painted option, attack minus control",
             variation=TYPOGRAPHIC,
             points=True,
-            tone=_apart,
+            tone=_misled,
         ),
     ),
 )

@@ -32,7 +32,7 @@ from vouch.report.page import (
     Text,
     by_dataset,
 )
-from vouch.report.pages.ranking import said_detectable
+from vouch.report.pages.ranking import detectable_in_words
 from vouch.report.table import (
     MISSING,
     Cell,
@@ -326,9 +326,10 @@ RESULTS_HEADING = "Results"
 RESULTS_TEXT = Markup("""\
 Clean protocol: copies of a question stay on one side of every split, and numbers have intervals. A rank of
 <em>1–3</em> means that the intervals allow any of the three; if no model beats guessing, none has a
-rank.{paired} Models in bold beat guessing and are not significantly worse than the best. Click a heading to
-sort. All numbers of whole datasets are in <a href="../tables/metrics.csv">tables/metrics.csv</a>; numbers by
-category or with separate thresholds are in <code>data/compare/leaderboard.parquet</code>.""")
+rank.{paired} Models in bold are best or tied for best: they beat guessing, use the image as far as that was
+tested, and none is shown to be better. Click a heading to sort. All numbers of whole datasets are in
+<a href="../tables/metrics.csv">tables/metrics.csv</a>; numbers by category or with separate thresholds are in
+<code>data/compare/leaderboard.parquet</code>.""")
 PAIRED_TEXT = Markup("""\
  Paired comparisons on the same questions (page <em>Ranking</em>) separate more models.""")
 RESULTS_TABLE = TableSpec(
@@ -342,7 +343,7 @@ RESULTS_FIGURES = ("accuracy_and_set_size", "coverage")
 
 def _results_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     why = why_no_leader(evidence, dataset)
-    detectable = f"{why[:1].upper()}{why[1:]}." if why else said_detectable(evidence, dataset).strip()
+    detectable = f"{why[:1].upper()}{why[1:]}." if why else detectable_in_words(evidence, dataset)
     return [
         *(Text(w, "warning") for w in left_out(evidence, [dataset])),
         *(Text(w, "warning") for w in _warnings(evidence, dataset)),
@@ -358,7 +359,7 @@ def _beside_the_blind(evidence: Evidence, dataset: str) -> list[Block]:
     baseline = baselines(evidence).get(dataset)
     if baseline is None:
         return []
-    sentences = [answered(dataset, baseline), *beaten(baseline, evidence.candidates(dataset))]
+    sentences = [answered(baseline), *beaten(baseline, evidence.candidates(dataset))]
     return [Text(" ".join(sentences))]
 
 

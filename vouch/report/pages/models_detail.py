@@ -56,7 +56,11 @@ SCORES_TABLE = TableSpec(
     (Column("Model"), Column("Score")),
     (
         Measured("set_size"),
-        Measured("coverage", help="share of sets that contain the correct answer", tone=_below),
+        Measured(
+            "coverage",
+            help="share of sets that contain the correct answer; coloured if the interval is below target",
+            tone=_below,
+        ),
         Measured("worst_size_coverage"),
         Measured("singleton_rate"),
         Measured("empty_rate"),
@@ -227,7 +231,7 @@ DIMENSIONS_TEXT = Markup(
 Accuracy in each category over all datasets that have it, every dataset counted once, with the models' ranks,
 as in the summary of ReForm-Eval (Li et al. 2023). The last row is the mean over the dimensions. Ranks compare
 the values alone, without intervals, and only if there are at least {MINIMUM} independent groups of
-questions.""".replace("{MINIMUM}", str(MINIMUM))
+questions; the best value is in bold.""".replace("{MINIMUM}", str(MINIMUM))
 )
 
 
@@ -273,7 +277,7 @@ def _dimensions_grid(name: str, frame: pd.DataFrame, questions: Mapping[str, int
     dimensions = sorted(map(str, parts.index), key=lambda dimension: (dimension == OVERALL, dimension))
     rows = [
         cells(
-            Cell(dimension, tone="strong" if dimension == OVERALL else ""),
+            dimension,
             int(parts[dimension]),
             questions.get(dimension, MISSING),
             *(found.get((dimension, model), MISSING) for model in models),
@@ -344,10 +348,10 @@ def _outputs_sentence(evidence: Evidence, dataset: str, model: str, numbers: Map
         return ""
     ordered = sorted(numbers, key=lambda output: -numbers[output].value)
     best, worst = (
-        f"{formatting.percent(numbers[output].value)} by {formatting.OUTPUT_NAMES[output]}"
+        (formatting.percent(numbers[output].value), formatting.OUTPUT_NAMES[output])
         for output in (ordered[0], ordered[-1])
     )
-    return f"{model} answers {best} correctly, and {worst}."
+    return f"{model} answers {best[0]} of the questions correctly by {best[1]}, but {worst[0]} by {worst[1]}."
 
 
 OUTPUTS_SECTION = PageSection(

@@ -10,8 +10,9 @@ from markupsafe import Markup
 from vouch.metrics.conformal.selective import TOLERATED
 from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
-from vouch.report.claims import TRANSFER, chosen, representative, transfer_coverages
+from vouch.report.claims import chosen, representative
 from vouch.report.costs import shaded
+from vouch.report.coverage import TRANSFER, transfer_coverages
 from vouch.report.evidence import Evidence, Number
 from vouch.report.page import (
     Beside,
@@ -33,10 +34,10 @@ from vouch.tables.results import NONE
 TRANSFER_TEXT = Markup("""\
 A threshold's guarantee holds for questions like those that calibrated it. Here, one half of a dataset gives
 the threshold for LAC sets, which is then applied to the other half of another dataset, or to another model's
-answers. Coloured cells differ significantly from the target, corrected for all of them. <em>Weighted</em>
-sets weight each calibration question by how much likelier its image or text is in the other dataset. That
-corrects for a shift of images or texts only. It does not help if the same images come with other text or a
-harder task, or if the datasets are so different that few questions keep their weight: then sets contain every
+answers. Coloured cells differ significantly from the target, corrected for all of them. For <em>weighted</em>
+sets, each calibration question is weighted by how much likelier its image or text is in the other dataset.
+This corrects for a shift of images or texts only. It does not help if the same images come with other text or
+a harder task. If the datasets differ so much that few questions keep their weight, sets contain every
 option.""")
 NEARER = 0.01
 WEIGHT_KINDS = {"images": "image", "questions": "text"}
@@ -102,17 +103,20 @@ def _transfer_heat(evidence: Evidence, frame: pd.DataFrame, caption: str, kind: 
 
 
 def _broken(evidence: Evidence, between: pd.DataFrame) -> Iterator[str]:
-    """How often coverage is broken elsewhere, where it is lowest, and the cost of answering alone."""
+    """How often coverage is too low elsewhere, where it is lowest, and the cost of answering alone."""
     away = between[between["dataset"] != between["from_dataset"]]
     shown = transfer_coverages(evidence)
     lost = away[[_key(row) in shown and not shown[_key(row)].above for _, row in away.iterrows()]]
     target = formatting.percent(evidence.target, 0)
     if lost.empty:
-        yield f"None of {formatting.plural(len(away), 'transfer')} is shown to break {target} coverage."
+        yield (
+            f"Coverage is not shown to be below the target of {target} in any of "
+            f"{formatting.plural(len(away), 'transfer')}."
+        )
     else:
         row = lost.loc[lost["coverage"].idxmin()]
         yield (
-            f"The coverage of {target} is shown to be broken in {formatting.count(len(lost))} of "
+            f"Coverage is shown to be below the target of {target} in {formatting.count(len(lost))} of "
             f"{formatting.plural(len(away), 'transfer')}; the lowest is "
             f"{formatting.percent(row['coverage'])}, {_where(row)}."
         )
@@ -120,8 +124,8 @@ def _broken(evidence: Evidence, between: pd.DataFrame) -> Iterator[str]:
     if len(alone):
         row = alone.loc[alone["wrong"].idxmax()]
         yield (
-            f"A threshold for at most 5{formatting.NARROW}% wrong answers gives up to "
-            f"{formatting.percent(row['wrong'], 0)} elsewhere: {_where(row)}."
+            f"A threshold for answering alone with at most 5{formatting.NARROW}% wrong answers lets up to "
+            f"{formatting.percent(row['wrong'], 0)} through elsewhere: {_where(row)}."
         )
 
 
