@@ -311,7 +311,7 @@ def valid(chart: alt.Chart) -> None:
     "chart",
     [
         charts.bars(FRAME, format=".0%"),
-        charts.dots(FRAME, "t", rule=0.5),
+        charts.dots(FRAME, "t", rule=("guess", 0.5)),
         charts.scatter(FRAME, "x", "y", log=True, fit=True, shared=("x",)),
         charts.boxes(FRAME, "t"),
         charts.heat(FRAME),
