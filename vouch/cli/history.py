@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from vouch.cli.leaderboard import Cells, Column, Line, cells, label
-from vouch.cli.printing import plain, plain_lines, table
+from vouch.cli.printing import number, plain, plain_lines, table
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import loads
 from vouch.report.gates import headline_columns
@@ -62,7 +62,7 @@ def _row(versions: Sequence[Version], key: Line, column: Column) -> list[str] | 
     pins = [version.pins.get(key[3]) for version in versions]
     changed = ["", *("*" if one and other and one != other else "" for one, other in pairwise(pins))]
     texts = [
-        "" if value is None else f"{value:.3f}{star}" for value, star in zip(values, changed, strict=True)
+        "" if value is None else f"{number(value)}{star}" for value, star in zip(values, changed, strict=True)
     ]
     metric, _, percent = column[0].rpartition("_") if column[0][-1].isdigit() else (column[0], "", "")
     name = f"{label(metric, column[1])}{f', {percent} % wrong' if percent else ''}"

@@ -92,7 +92,8 @@ def run(options: argparse.Namespace) -> int:
         named.append((name, source))
     _distinct("--model", options.model, [name for name, _ in named])
     models = dict(named)
-    text = _profile(options.name, datasets, models, dict(_trained(models)))
+    trained = dict(_trained(models))
+    text = _profile(options.name, datasets, models, trained)
     try:
         if lock != before:
             write_text(MODELS, lock)
@@ -107,6 +108,11 @@ def run(options: argparse.Namespace) -> int:
     print(f"new: {path}: {plain(data)}, for {plain(', '.join(models))}")
     for name in _without_images(models, lock):
         print(f"new: {plain(name)} takes no images: it is asked the questions without them")
+    notes += [
+        f"{name}: `train.{name}` in the profile is how it was trained; `dvc pull` brings its weights, so it "
+        "is not trained again"
+        for name in trained
+    ]
     print(plain_lines(f"new: {note}" for note in notes), end="")
     print(f"new: `vouch use {options.name}` {next_steps}")
     return 0

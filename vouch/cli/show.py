@@ -170,9 +170,9 @@ def _change(now: Row | None, then: Row | None) -> str:
     if now is None or now["value"] is None:
         return "n.a."
     if then is None or then["value"] is None:
-        return f"{now['value']:.3f} (new)"
+        return f"{number(now['value'])} (new)"
     change = now["value"] - then["value"]
-    return f"{now['value']:.3f} ({change:+.3f})" if change else f"{now['value']:.3f}"
+    return f"{number(now['value'])} ({change:+.3f})" if change else number(now["value"])
 
 
 def _number(of: Mapping[Column, Row], column: Column) -> str:

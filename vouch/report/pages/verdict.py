@@ -199,7 +199,10 @@ def _because(evidence: Evidence, dataset: str) -> str:
         least, most = (formatting.percent(end) for end in (min(values), max(values)))
         between = f"{formatting.span(min(values), max(values), 1, 100)}{formatting.NARROW}%"
         share = least if least == most else between
-    text = f"On {dataset}, {who} {share} of the questions correctly"
+    bare = evidence.without_image(dataset)
+    total = formatting.count(int((evidence.items["dataset"] == dataset).sum()))
+    which = f"the {total} questions ({bare})" if bare else "the questions"
+    text = f"On {dataset}, {who} {share} of {which} correctly"
     if evidence.chance(dataset):
         text += f"; guessing gives {formatting.percent(evidence.chance(dataset), 0)}"
     if best:
@@ -259,7 +262,11 @@ def _row(evidence: Evidence, dataset: str, by_text: bool) -> Sequence[Cell]:
         percent(evidence.chance(dataset) or None),
         *([_of_text(evidence, dataset)] if by_text else []),
         *of_sets,
-        evidence.questions(dataset),
+        Cell(
+            formatting.count(evidence.questions(dataset)),
+            evidence.without_image(dataset),
+            evidence.questions(dataset),
+        ),
         MISSING if evidence.is_small(dataset) else percent(effect),
     )
 
