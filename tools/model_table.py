@@ -1,4 +1,4 @@
-"""Writes the table of architectures into docs/models.md: `python -m tools.model_table`.
+"""Writes the table of architectures into docs/architectures.md: `python -m tools.model_table`.
 
 One row for each family of tests/models/families/table.py, and for each on an encoder of text. Tests hold the
 modes; what the processor needs is read off transformers.
@@ -21,7 +21,7 @@ from tests.models.families.table import FAMILIES
 from vouch.models.chat.chat import ChatTemplate, dropped, messages
 from vouch.models.engine import Question
 
-PAGE = Path("docs/models.md")
+PAGE = Path("docs/architectures.md")
 HEAD = "| architecture | class | mode | several images | system text | torchvision | entries |\n"
 LINE = "|---" * 7 + "|\n"
 # FlanT5 has a decoder of its own: vouch/models/decoder/encoder_decoder.py

@@ -47,7 +47,7 @@ def test_the_site_is_built_without_a_warning(copied: Path) -> None:
     ("page", "link"),
     [
         ("docs/glossary.md", "nowhere.md"),
-        ("docs/internals/fuzzing.md", "../statistics.md#no-such-heading"),
+        ("docs/internals/fuzzing.md", "../metrics.md#no-such-heading"),
         ("README.md", "docs/nowhere.md"),
         ("SECURITY.md", "../elsewhere.md"),
     ],

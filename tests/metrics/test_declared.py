@@ -56,7 +56,7 @@ print(json.dumps({
     "schema": json.loads(made["docs/schema/params.json"])["$defs"]["Tempered"]["properties"]["power"],
     "scored": [("tempered", "coverage") in figures, ("lac", "pair_rate") in figures],
     "ranked": "second" in rank_without_labels({"a": [[0.9, 0.1]], "b": [[0.6, 0.4]]}).ranks,
-    "statistics": made["docs/statistics.md"],
+    "statistics": made["docs/prediction-sets.md"] + made["docs/metrics.md"],
     "rankers": made["docs/ranking.md"],
     "report": [SCORE_NAMES["tempered"], dict((name, label) for name, label, _ in SHOWN)["second"], OURS["second"]],
     "column": Measured("pair_rate").column.label,

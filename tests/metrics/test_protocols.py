@@ -104,9 +104,9 @@ def test_network_matches_its_scalar_twin(rows: list[list[int]]) -> None:
 
 
 def test_the_formulas_of_the_page() -> None:
-    """Those of docs/statistics.md, as they stand there."""
+    """Those of docs/protocols.md, as they stand there."""
     responses = simulate(1, 501, step=1e-6)
-    page = (Path(__file__).parents[2] / "docs/statistics.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs/protocols.md").read_text("utf-8")
     (code,) = [part.partition("```")[0] for part in page.split("```python\n")[1:] if "def faithful(" in part]
     names: dict[str, Any] = {"np": np}
     exec(code, names)  # the page is ours

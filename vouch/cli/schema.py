@@ -245,7 +245,8 @@ def _flags() -> str:
 
 
 _TABLES: Mapping[str, Mapping[str, Callable[[], str]]] = {
-    "docs/statistics.md": {"scores": _scores, "parameters": _parameters, "metrics": _metrics},
+    "docs/prediction-sets.md": {"scores": _scores, "parameters": _parameters},
+    "docs/metrics.md": {"metrics": _metrics},
     "docs/ranking.md": {"rankers": _rankers},
     "docs/beyond.md": {"estimates": _estimates},
     "docs/cleaning.md": {"flags": _flags},

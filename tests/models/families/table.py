@@ -1,7 +1,7 @@
 """Every family of models that the engine for decoders must serve, as a tiny configuration of its own.
 
 A family is a row of FAMILIES: what differs from TEXT and TOWER, and what its processor makes of an image. The table
-of docs/models.md is made from it (tools/model_table.py).
+of docs/architectures.md is made from it (tools/model_table.py).
 """
 
 from collections.abc import Callable, Mapping

@@ -1,6 +1,6 @@
 """Every family of models gives the numbers it would give by itself, one prompt at a time.
 
-And docs/models.md has the table of families, in which every entry of models.lock stands.
+And docs/architectures.md has the table of families, in which every entry of models.lock stands.
 """
 
 from collections.abc import Iterable, Sequence

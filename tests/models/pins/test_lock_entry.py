@@ -191,7 +191,7 @@ def test_commits_are_those_that_public_projects_name() -> None:
 
 
 def test_the_documentation_names_every_template() -> None:
-    text = (ROOT / "docs/models.md").read_text("utf-8").split("## Chat templates")[1]
+    text = (ROOT / "docs/architectures.md").read_text("utf-8").split("## Chat templates")[1]
     named = set(re.findall(r"^\| `([a-z0-9_]+)`", text, flags=re.MULTILINE))
     assert named == {path.stem for path in (ROOT / "vouch/models/chat/templates").glob("*.jinja")}
     assert named == {entry.template for entry in ENTRIES.values()} - {None}
