@@ -108,18 +108,20 @@ def _variations_panel(data: pd.DataFrame, panel: str, model: str, order: list[st
 
 
 def variations_chart(evidence: Evidence, dataset: str) -> Any:
-    """Three panels side by side for each model, a point per variation; None if a panel would be empty."""
+    """Three panels side by side for each model, a point per variation; None if a panel would be empty.
+
+    Two panels if all sets have too few questions to be compared.
+    """
     data = {panel: variations_frame(evidence, dataset, panel) for panel in VARIATIONS_PANELS}
+    if data["size"].empty and evidence.numbers(dataset, *SIZE_LAC):
+        del data["size"]
     if any(found.empty for found in data.values()):
         return None
     models = list(dict.fromkeys(data["accuracy"]["model"]))
     order = [meaning(name) for name in real_changes(costs(evidence, dataset))]
     lines = [
         alt.hconcat(
-            *(
-                _variations_panel(data[panel], panel, model, order, model == models[-1])
-                for panel in VARIATIONS_PANELS
-            ),
+            *(_variations_panel(data[panel], panel, model, order, model == models[-1]) for panel in data),
             spacing=alt.SPACING,
             bounds="flush",  # aligns the panels of all models
         ).properties(title=model)
