@@ -101,7 +101,7 @@ everything:
 
 docs:
 	@$(INSTALL) docs
-	@$(RUN) mkdocs build --quiet
+	@$(RUN) python -m tools.site
 	@echo "docs: build/site/index.html"
 
 browser:

@@ -18,7 +18,7 @@ OTHER = {
     "docs": "tests/docs",
     "README.md": "tests/docs",
     "CONTRIBUTING.md": "tests/docs",
-    "mkdocs.yml": "tests/docs",
+    "tools/site.py": "tests/docs",
     "dvc.yaml": "tests/pipeline",
     "Snakefile": "tests/pipeline",
     "params.yaml": "tests/params",

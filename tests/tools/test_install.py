@@ -55,7 +55,7 @@ def test_what_is_imported_is_declared(folders: tuple[str, ...], extras: tuple[st
     owners = (
         packages_distributions()
         | {"xllamacpp": ["xllamacpp"]}
-        | {name: [name] for name in ("mkdocs", "torchvision")}
+        | {name: [name] for name in ("sphinx", "torchvision")}
     )
     known = declared(*extras) | {plain(line) for line in servers if line[:1].isalpha()}
     for module, file in imported(*folders).items():
