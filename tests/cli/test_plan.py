@@ -8,10 +8,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.cli.conftest import Vouch, set_params
-from tests.models.project import ROOT, prompt
+from stages.prepare import main as prepare
+from stages.rewrite import main as rewrite
+from stages.vary import main as vary
+from tests.cli.conftest import Vouch, flat, set_params
+from tests.models.project import ROOT, image, prompt
 from tests.prompts.rows import item_rows, template_of
 from vouch.cli.counts import Count, Items, cost, count_prompts, estimate, gpu_hours
+from vouch.cli.main import main as run_vouch
 from vouch.datasets.config import DatasetEntry
 from vouch.metrics.comparison.leaderboard import differences
 from vouch.metrics.comparison.statistics import finds
@@ -19,6 +23,7 @@ from vouch.models.batching import Passes, PlannedRow
 from vouch.models.config import ExtractConfig, Sampling
 from vouch.models.lock_entry import LockEntry, Prices
 from vouch.models.packs import PACK_PROMPTS
+from vouch.params.start import run_stage
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.records import as_read, present, write_receipt
@@ -173,6 +178,128 @@ def test_a_mixed_dataset_has_at_most_what_is_planned(tmp_path: Path, monkeypatch
     assert list(found.outputs) == list(made.outputs) == [LETTERS, TEXT]
 
 
+CHOICE = {"question": "What is shown here?", "options": ["a kite", "a hat", "an owl"], "answer": 0}
+OPEN = {"question": "Where was it taken?", "references": ["at the sea"]}
+WORDY = {**CHOICE, "question": "Compare the wings, please, and then say"}  # no rule rewrites it
+SHOWN = {"image": "a.png"}
+LINES: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
+    "choices": ([CHOICE | SHOWN] * 5, {}),
+    "both": ([CHOICE | SHOWN, OPEN | SHOWN, CHOICE, OPEN], {}),
+    "open": ([OPEN | SHOWN, OPEN], {"template": "kostumov"}),
+    "wordy": ([WORDY | SHOWN, CHOICE | SHOWN, {**WORDY, "options": ["A and B", "a", "b"]}], {}),
+    "talk": ([CHOICE | {"id": "1"}, CHOICE | {"id": "2", "turns": ["1"]}, OPEN | {"id": "3", "turns": ["2"]}, CHOICE], {}),
+    "two": ([{**CHOICE, "options": ["yes", "no"]}, {**CHOICE, "options": ["left", "right"], "images": ["a.png", "a.png"]}], {}),
+    "many": ([CHOICE | SHOWN] * 4, {"variations": ["original", "circular", "tests", "vs_e", "text_only", "ls_n+vr_b"]}),
+    "sampled": ([CHOICE | {"group": f"g{n}"} for n in range(30)], {"sample": {"share": 0.5}}),
+    "skipped": ([CHOICE, {"question": "?"}, CHOICE | {"answer": 7}], {"settings": {"on_error": "skip"}}),
+}  # fmt: skip
+"""Lines of own datasets, and further keys of their entries."""
+
+
+def test_own_questions_are_counted_as_the_stages_will_count_them(
+    bare: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before any stage has run; after `prepare`, `rewrite` and `vary` the plan is the same."""
+    for name in ("decisions", "docs"):
+        (bare / name).symlink_to(ROOT / name)
+    datasets = {}
+    for name, (lines, entry) in LINES.items():
+        (bare / name).mkdir()
+        (bare / name / "a.png").write_bytes(image(1))
+        (bare / name / "items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+        datasets[name] = {"loader": "jsonl", "source": name, "template": "plain", **entry}
+    set_params(datasets=datasets, variations=["original", "option_order", "lr_i", "ls_n", "vr_b_5", "blank"])
+    before = json.loads(vouch("plan", "--json"))
+    screen = vouch("plan")
+    for stage, main in (("prepare", prepare), ("rewrite", rewrite), ("vary", vary)):
+        for name in datasets:
+            monkeypatch.setattr("sys.argv", [stage, name])
+            monkeypatch.setattr("signal.signal", lambda *_: None)  # a stage listens to SIGTERM
+            with pytest.raises(SystemExit) as ended:
+                run_stage(stage, main)
+            assert ended.value.code == 0
+    after = json.loads(vouch("plan", "--json"))
+    for one, made in zip(before["datasets"], after["datasets"], strict=True):
+        skips = one["dataset"] == "skipped"
+        assert one.pop("bound") == ("at most" if skips else "exact") and made.pop("bound") == "exact"
+        assert one.pop("items") >= made.pop("items") and one == made
+    same = ("cells", "prompts", "answers", "forward_passes", "rows_of_passes")
+    assert [before[key] for key in same] == [after[key] for key in same]
+    assert "at most: as if no question were refused or rewritten in vain; `dvc repro vary` tells" in flat(
+        screen
+    )
+    assert "as if no question" not in vouch("plan")
+
+
+def test_questions_that_are_not_read_are_bounded(
+    bare: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many are not rewritten, and of very many not even the kinds are known."""
+    (bare / "kites").mkdir()
+    lines = [{**(WORDY if n % 2 else CHOICE), "hint": str(n)} for n in range(8)]
+    (bare / "kites/items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    entry = {"loader": "jsonl", "source": "kites", "template": "plain"}
+    set_params(datasets={"kites": entry}, variations=["original", "lr_i"])
+
+    def counted_as() -> tuple[str, int, int]:
+        found = json.loads(vouch("plan", "--json"))
+        return found["bound"], found["prompts"], found["answers"]
+
+    models = len(load(Path("params.yaml"))["models"])
+    assert counted_as() == ("exact", 12 * models, 12 * models), "half the questions have no other words"
+    monkeypatch.setattr("vouch.cli.ahead.REWRITTEN", 1)
+    assert counted_as() == ("at most", 16 * models, 16 * models)
+    monkeypatch.setattr("vouch.cli.ahead.MOST", 7)
+    assert counted_as() == ("at most", 16 * models, 32 * models)
+    assert "kites: may hold questions with options and open ones" in vouch("plan")
+
+
+def test_what_will_stop_the_run_is_said_before(bare: Path, vouch: Vouch) -> None:
+    (bare / "kites").mkdir()
+    (bare / "kites/items.jsonl").write_text(json.dumps(CHOICE) + '\n{"question": "?"}\n', "utf-8")
+    entry = {"loader": "jsonl", "source": "kites", "template": "plain"}
+    models = {**load(Path("params.yaml"))["models"], "mine": "../weihgts"}
+    (bare.parent / "weights").mkdir(exist_ok=True)
+    set_params(datasets={"kites": entry}, models=models)
+    said = vouch("plan")
+    assert "prepare@kites will stop: kites/items.jsonl line 2 (id '2'): has no " in said
+    assert "models.mine: ../weihgts is not here; did you mean weights? correct it in params.yaml" in flat(
+        said
+    )
+    set_params(datasets={"kites": entry | {"source": "kitse"}})
+    assert "kitse: no such file or folder; correct datasets.kites.source" in vouch("plan", status=1)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("plan", "--discordant", "nan"),
+        ("plan", "--discordant", "-0.1"),
+        ("plan", "--discordant", "1.1"),
+        ("plan", "--design", "nan"),
+        ("plan", "--design", "inf"),
+        ("plan", "--design", "0.9"),
+        ("review", "rewrites", "left", "--accept-checked", "--doubt", "nan"),
+        ("review", "rewrites", "left", "--accept-checked", "--doubt", "-1"),
+        ("review", "rewrites", "left", "--accept-checked", "--doubt", "inf"),
+        ("store", "verify", "--recompute", "1", "--seed", "-1"),
+        ("store", "verify", "--recompute", "1", "--seed", "0.5"),
+        ("watch", "--every", "nan"),
+    ],
+)
+def test_a_number_out_of_range_is_one_line(
+    bare: Path, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run_vouch(list(words))
+    line = capsys.readouterr().err
+    assert (
+        ended.value.code == 2
+        and line.count("\n") == 1
+        and f"argument {words[-2]}: {words[-1]}: give " in line
+    )
+
+
 def test_gpu_hours_are_parameters_times_tokens() -> None:
     letters = Count(40, {LETTERS: 40}, {PlannedRow(LETTERS, 80): 40})
     texts = Count(8, {TEXT: 8}, {PlannedRow(TEXT, 80): 8}, {"original": 8})
@@ -260,9 +387,9 @@ def test_what_an_earlier_profile_left_is_named_before_a_stage_moves_it(bare: Pat
     (bare / "reports/items/old/index.js").touch()
     (bare / "data/responses/left").mkdir(parents=True)
     (bare / "data/responses/left/old.text.parquet").touch()
-    said = "the run will move it to .vouch/unused: data/items/old.parquet and 2 more\n"
-    assert said in vouch("plan")
-    assert said not in vouch("plan", "small"), "of another profile"
+    said = "the run will move it to .vouch/unused: data/items/old.parquet and 2 more"
+    assert said in flat(vouch("plan"))
+    assert said not in flat(vouch("plan", "small")), "of another profile"
 
 
 def test_a_new_variation_counts_what_follows_from_it(bare: Path, vouch: Vouch) -> None:
@@ -282,21 +409,21 @@ def test_a_new_variation_counts_what_follows_from_it(bare: Path, vouch: Vouch) -
     longer = params.replace("variations: [original]", "variations: [original, vr_b]")
     assert longer != params
     (bare / "params.yaml").write_text(longer, "utf-8")
-    out = vouch("plan")
+    out = flat(vouch("plan"))
     assert (
         "4 cells (model x dataset) to extract, 4 of them only if their inputs change: at most 176 prompts"
         in out
     )
-    assert "5 stages are not up to date: 2 rewrite, 2 vary, 1 report\n" in out
+    assert "5 stages are not up to date: 2 rewrite, 2 vary, 1 report" in out
     assert (
-        "12 more run if their inputs change: 4 extract, 2 judge, 2 score, 2 browse, 1 embed_texts, 1 compare\n"
+        "12 more run if their inputs change: 4 extract, 2 judge, 2 score, 2 browse, 1 embed_texts, 1 compare"
         in out
     )
 
 
 def test_power_before_a_run_and_by_earlier_results(bare: Path, vouch: Vouch) -> None:
     def shown(*words: object) -> dict[str, list[str]]:
-        found = vouch("plan", "--power", *words).partition("dataset  questions")[2]
+        found = vouch("plan", "--wide", "--power", *words).partition("dataset  questions")[2]
         return {line.split()[0]: line.split() for line in found.splitlines()[2:4]}
 
     # One pair of models on two datasets, both too small to count: Holm corrects one comparison of 1 %.
@@ -341,7 +468,7 @@ def test_what_a_split_keeps_together_in_files_of_ones_own(bare: Path, vouch: Vou
     named = {**entry, "settings": {"group": "talk"}}
     datasets = load(bare / "params.yaml")["datasets"]
     set_params(datasets={**datasets, "kites": entry, "talks": named})
-    assert f"{said}\n" in vouch("plan")
+    assert said in flat(vouch("plan"))
 
 
 def test_a_plan_for_programs_has_the_numbers_of_the_screen(bare: Path, vouch: Vouch) -> None:

@@ -9,8 +9,8 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from vouch.cli.command import argument, command, one_of, path_argument
-from vouch.cli.printing import table
+from vouch.cli.command import argument, command, number, one_of, path_argument
+from vouch.cli.printing import Column, table, wrapped
 from vouch.cli.review import check_source, project_with
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
@@ -46,7 +46,12 @@ Decisions = Mapping[RewriteTask, RewriteDecision]
         argument("--accept-checked", action="store_true", help="accept what passes every check, undecided"),
         argument("--undo-checked", action="store_true", help="take back what --accept-checked accepted"),
     ),
-    argument("--doubt", type=float, metavar="MOST", help="--accept-checked accepts up to this doubt only"),
+    argument(
+        "--doubt",
+        type=number(float, 0),
+        metavar="MOST",
+        help="--accept-checked accepts up to this doubt only",
+    ),
 )
 def run_rewrites(options: argparse.Namespace) -> int:
     """Review the reworded questions of a dataset: how many there are, which were rejected, and why.
@@ -180,22 +185,15 @@ def listing(rows: Sequence[Row], everything: bool, undecided: int) -> str:
     counts = Counter((row["kind"], row["status"]) for row in rows)
     shown = [row for row in rows if everything or row["status"] == REJECTED]
     lines = [[kind, status, str(count)] for (kind, status), count in sorted(counts.items())]
-    text = table(["kind", "status", "questions"], lines, right={2})
+    text = table([Column("kind"), Column("status"), Column("questions", right=True)], lines)
     if shown:
-        cells = [
-            [
-                row["kind"],
-                row["status"],
-                f"{_doubt(row):.2f}",
-                row["original"],
-                row["rewrite"] or "",
-                row["reason"],
-            ]
-            for row in sorted(shown, key=lambda row: KINDS.index(row["kind"]))
-        ]
-        heads = ["kind", "status", "doubt", "question", "rewrite", "because"]
-        text += "\n" + table(heads, cells, right={2})
-    return f"{text}rewrites: {len(rows)}, {undecided} of them without a decision\n"
+        for row in sorted(shown, key=lambda row: KINDS.index(row["kind"])):
+            text += "\n" + wrapped(
+                f"{row['kind']}, {row['status']}, doubt {_doubt(row):.2f}: {row['reason']}"
+            )
+            text += wrapped(f"question: {row['original']}", "  ")
+            text += wrapped(f"rewrite: {row['rewrite']}", "  ") if row["rewrite"] else ""
+    return f"{text}\nrewrites: {len(rows)}, {undecided} of them without a decision\n"
 
 
 def exported_rewrites(rows: Sequence[Row], decided: Decisions) -> str:

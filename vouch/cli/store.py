@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 
-from vouch.cli.command import argument, command, json_argument
+from vouch.cli.command import argument, command, json_argument, number
 from vouch.cli.printing import and_more, as_json, plain
 from vouch.params.check import check_project
 from vouch.pipeline.dag import Dag, read_dag
@@ -45,12 +45,18 @@ def run_pull(options: argparse.Namespace) -> int:
       vouch store pull llava_v1_5_7b --remote results
     """
     dag, urls = read_dag(), addresses()
-    names = list(dag.stages) if options.model is None else stages_of(dag, options.model)
-    targets = [] if options.model is None else names
-    if options.remote:
-        targets = ["--remote", options.remote, *targets]
+    wanted = list(dag.stages) if options.model is None else stages_of(dag, options.model)
     if not urls:
         raise UserError("dvc: no remote to pull from; name one with `dvc remote add --default NAME URL`")
+    stored = read_lock()
+    names = [name for name in wanted if name in stored]
+    if not names:
+        who = options.model or "this profile"
+        print(f"nothing to pull: {who} has no stored results; `dvc repro` makes them")
+        return 0
+    targets = [] if len(names) == len(dag.stages) else names
+    if options.remote:
+        targets = ["--remote", options.remote, *targets]
     _refuse_unwritable(out for name in names for out in dag.stages[name].outs)
     try:
         status = subprocess.run(["dvc", "pull", *targets], check=False).returncode
@@ -58,6 +64,9 @@ def run_pull(options: argparse.Namespace) -> int:
         raise UserError("dvc: no such command; activate the environment (`. .venv/bin/activate`)") from None
     if status:
         _explain(names, options.remote, urls)
+    elif len(names) < len(wanted):
+        missing = len(wanted) - len(names)
+        print(f"{missing} of {len(wanted)} stages have no stored results; `dvc repro` makes them")
     return status
 
 
@@ -128,7 +137,7 @@ def stages_of(dag: Dag, model: str) -> list[str]:
         metavar="N",
         help="compute N random answers of these results again",
     ),
-    argument("--seed", type=int, default=0, help="chooses these answers (default: 0)"),
+    argument("--seed", type=number(int, 0), default=0, help="chooses these answers (default: 0)"),
     json_argument(),
 )
 def run_verify(options: argparse.Namespace) -> int:
