@@ -457,7 +457,10 @@ def test_power_of_models_that_were_never_seen_to_differ(bare: Path, vouch: Vouch
 
 
 def test_what_a_split_keeps_together_in_files_of_ones_own(bare: Path, vouch: Vouch) -> None:
-    said = "questions about one image form one group, which no split separates: kites (to group otherwise: `group` on a line)"
+    said = (
+        "questions about one image form one group, which no split separates, and one without an image is a group of "
+        "its own: kites (to group otherwise: `group` on a line)"
+    )
     assert "one group" not in vouch("plan")
     (bare / "kites").mkdir()
     (bare / "kites/items.jsonl").write_text("{}\n", "utf-8")

@@ -195,7 +195,10 @@ def _datasets(project: Project, items: Mapping[str, Items], counts: Mapping[str,
         for name, entry in project.datasets.items()
         if entry.loader == "jsonl" and not entry.settings.get("group")
     ]
-    note = f"questions about one image form one group, which no split separates: {', '.join(by_image)}"
+    note = (
+        "questions about one image form one group, which no split separates, and one without an image is a "
+        f"group of its own: {', '.join(by_image)}"
+    )
     unread = "may hold questions with options and open ones; until `prepare` has read them"
     more = [f"{', '.join(mixed)}: {unread}, each counts as both, so all numbers are at most"] if mixed else []
     if any(count.bound == "at most" for count in counts.values()):
