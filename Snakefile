@@ -14,7 +14,9 @@ from vouch.pipeline.dag import is_folder
 from vouch.pipeline.state import stamp_path
 
 # workflow.dryrun is not known yet
-PIPELINE, RESOURCES = start_snakemake(config, workflow.is_main_process, workflow.output_settings.dryrun)
+OUTPUT = workflow.output_settings
+QUIET = any(each.name in ("PROGRESS", "RULES", "ALL") for each in OUTPUT.quiet or ())
+PIPELINE, RESOURCES = start_snakemake(config, workflow.is_main_process, OUTPUT.dryrun, QUIET)
 
 
 def marked(stage, out):

@@ -25,10 +25,11 @@ from vouch.metrics.config import ScoreConfig
 from vouch.metrics.join import join, likelihood_blocks
 from vouch.metrics.label_free import option_scores, text_scores
 from vouch.metrics.metric import ALL, FAITHFUL
-from vouch.metrics.tables import UNANSWERED, score_block
+from vouch.metrics.tables import score_block
 from vouch.metrics.text.judge import Verdicts
 from vouch.metrics.text.scoring import score_texts, split_p_true
 from vouch.metrics.text.texts import text_blocks
+from vouch.metrics.unranked import UNANSWERED
 from vouch.params.start import run_stage
 from vouch.pipeline.files import ResultCache
 from vouch.pipeline.run import Run

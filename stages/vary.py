@@ -41,8 +41,8 @@ def keeping(config: DatasetPrompts, template: Template) -> Callable[[Item], bool
 def main(run: Run) -> None:
     """Writes the prompts."""
     (name,) = run.keys
-    config = config_of(run.params["datasets"][name], run.params["variations"])
-    template = read_template(config.template, config.variant)
+    config = config_of(run.params["datasets"][name], run.params["variations"], run.params["outputs"])
+    template = read_template(config.template, config.variant, config.outputs)
     source = items_path(name)
     total, asked = ITEMS.open(source).metadata.num_rows, 0  # numbers of items
     rewrites = Rewrites(REWRITES.read(rewrites_path(name)).to_pylist())

@@ -1,8 +1,9 @@
 """`python -m tools.screenshots [REPORTS [FOLDER]]`: every page of a report as readers see it, and its height.
 
-Three widths, light and dark, as WebP; an item of each dataset as well. The network is off.
+Three widths, light and dark, as WebP; an item of each dataset as well, and pages with folded sections a
+second time, unfolded. The network is off.
 
-    python -m tools.screenshots REPORTS --picture pages/variations.html table.heat docs/tutorial-variations.png
+    python -m tools.screenshots REPORTS --picture pages/variations.html table.heat docs/tutorial-heat.png
 
 writes one picture of the documentation: the first element that a CSS selector finds.
 """
@@ -16,7 +17,7 @@ from typing import Any
 
 from PIL import Image
 
-WIDTHS = (1400, 800, 390)
+WIDTHS = (1920, 1280, 390)
 CHROMIUM = shutil.which("chromium")
 LONGEST = 16_383  # pixels that WebP can hold
 QUALITY = 60
@@ -52,12 +53,21 @@ def shoot(reports: Path, folder: Path, browser: Any) -> Iterator[tuple[str, str,
                 if "item" in name:
                     page.locator("#item h2" if name.startswith("item-") else "#list a").first.wait_for()
                 page.wait_for_timeout(200)
-                height = page.evaluate("document.documentElement.scrollHeight")
-                with Image.open(BytesIO(page.screenshot(full_page=True))) as shot:
-                    seen = shot.convert("RGB").crop((0, 0, shot.width, min(shot.height, LONGEST)))
-                    seen.save(folder / f"{name}-{width}-{colours}.webp", quality=QUALITY)
-                yield name, colours, width, height
+                yield name, colours, width, _shot(page, folder / f"{name}-{width}-{colours}.webp")
+                folded = page.locator("details.whole")
+                if folded.count():
+                    folded.evaluate_all("all => all.forEach((one) => { one.open = true; })")
+                    path = folder / f"{name}-unfolded-{width}-{colours}.webp"
+                    yield f"{name}-unfolded", colours, width, _shot(page, path)
             context.close()
+
+
+def _shot(page: Any, path: Path) -> int:
+    """Writes the picture of a page as it is; returns the height of the page."""
+    with Image.open(BytesIO(page.screenshot(full_page=True))) as shot:
+        seen = shot.convert("RGB").crop((0, 0, shot.width, min(shot.height, LONGEST)))
+        seen.save(path, quality=QUALITY)
+    return int(page.evaluate("document.documentElement.scrollHeight"))
 
 
 def picture(address: str, selector: str, target: Path, browser: Any) -> None:

@@ -1,5 +1,8 @@
 """The site in a real browser, from the disk, without network."""
 
+import csv
+import io
+import json
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -92,7 +95,7 @@ def test_a_phone_shows_the_name_of_its_page_and_no_figure_blown_up(reports, wind
     assert name["x"] >= 0 and name["x"] + name["width"] <= 390
     for path in ("index.html", "pages/calibration.html", "pages/papers.html"):
         page.goto((reports / path).as_uri())
-        page.locator("details.part").evaluate_all("all => all.forEach((one) => { one.open = true; })")
+        page.locator("main details").evaluate_all("all => all.forEach((one) => { one.open = true; })")
         blown_up = page.locator("figure .scroll:not(.narrow) > svg").evaluate_all(
             "all => all.map((one) => one.getBoundingClientRect().width - one.getAttribute('width'))"
         )
@@ -120,7 +123,7 @@ def test_the_first_screen_is_light_and_usable_before_items(window):
 @pytest.mark.parametrize("place", ["index.html", "pages/calibration.html"])
 def test_every_figure_answers_to_the_pointer_and_has_files(reports, window, place):
     page = window().open(place)
-    page.locator("details.part").evaluate_all("all => all.forEach((one) => { one.open = true; })")
+    page.locator("main details").evaluate_all("all => all.forEach((one) => { one.open = true; })")
     figure = page.locator("figure").first
     for kind in ("svg", "png", "pdf"):
         (link,) = figure.locator(f".files a[href$='.{kind}']").all()
@@ -128,7 +131,7 @@ def test_every_figure_answers_to_the_pointer_and_has_files(reports, window, plac
     figure.locator("button").click()
     figure.locator("[aria-hidden] svg.marks").wait_for()
     page.locator("figure[data-live=yes]").first.wait_for()
-    figure.locator("svg.marks :is(.mark-symbol, .mark-rect) path").first.hover(force=True)
+    figure.locator("svg.marks .role-mark:is(.mark-symbol, .mark-rect) path").first.hover(force=True)
     page.locator("#vg-tooltip-element.visible td.value").first.wait_for()
 
 
@@ -185,6 +188,132 @@ def test_search_filter_sort(reports, window):
     page.wait_for_function(
         "() => ['flipped', 'category'].map((id) => document.getElementById(id).value).join() === 'option_order,hard'"
     )
+
+
+def saved(page, button):
+    """Clicks on a button, and the text and name of the file that the page hands over."""
+    with page.expect_download() as download:
+        page.click(button)
+    return Path(download.value.path()).read_bytes().decode(), download.value.suggested_filename
+
+
+def test_the_list_is_saved_as_it_is_filtered_and_sorted(reports, window):
+    page = window().open(f"{ITEMS_PAGE}#{CHOICE}?model=gamma&category=hard&answer=wrong&sort=unsure")
+    gamma, items = originals(reports, "gamma"), table(reports, f"items/{CHOICE}.parquet")
+    wrong = {i["id"]: i for i in items if i["category"] == "hard" and not gamma[i["id"]]["correct"]}
+    listed(page, f"{len(wrong)} of {COUNT:,} items")
+    assert len(wrong) > 50, "more than the page shows"
+    text, name = saved(page, "#save-csv")
+    head, *rows = csv.reader(io.StringIO(text, newline=""))
+    assert name == f"{CHOICE}-items.csv" and "\r" not in text.replace("\r\r", "")
+    assert head[:8] == ["dataset", "item", "question", "options", "correct", "category", "flags", "variation"]
+    assert head[8:] == [
+        f"gamma {each}" for each in ("answer", "correct", "confidence", "lac_set_size", "flipped")
+    ]
+    assert [row[1] for row in rows[:50]] == shown(page) and {row[1] for row in rows} == set(wrong)
+    for row in rows:
+        item, outcome = wrong[row[1]], gamma[row[1]]
+        harmful = item["question"] in HARM
+        assert harmful or row[2:5] == [
+            item["question"],
+            " | ".join(item["options"]),
+            item["options"][item["answers"][0]],
+        ]
+        assert harmful or row[8] == item["options"][outcome["chosen"]]
+        assert row[9:11] == ["false", f"{round(100 * outcome['confidence']) / 100:g}"]
+    page.click("text=Clear")
+    listed(page, f"{COUNT:,} items")
+    ask(page, "q", "object 10")
+    words = [item for item in items if holds(item, "object", "10")]
+    listed(page, f"{len(words)} of {COUNT:,} items")
+    text, name = saved(page, "#save-jsonl")
+    rows = [json.loads(line) for line in text.splitlines()]
+    assert name == f"{CHOICE}-items.jsonl" and [row["item"] for row in rows] == [item["id"] for item in words]
+    assert set(rows[0]["answers"]) == {"alpha", "beta", "gamma"} and rows[0]["variation"] == "original"
+    for row in rows:
+        outcome = gamma[row["item"]]
+        assert row["answers"]["gamma"]["correct"] == outcome["correct"]
+        assert row["answers"]["gamma"]["answer"] == row["options"][outcome["predicted"]]
+
+
+@pytest.mark.parametrize("dataset", [CHOICE, OPEN])
+def test_no_spreadsheet_runs_a_saved_cell(reports, window, dataset):
+    page = window().open(ITEMS_PAGE)
+    page.select_option("select[name=dataset]", dataset)
+    listed(page, f"{COUNT if dataset == CHOICE else OPEN_COUNT:,} items")
+    text, _ = saved(page, "#save-csv")
+    head, *rows = csv.reader(io.StringIO(text, newline=""))
+    assert {len(row) for row in rows} == {len(head)} and len(rows) == (
+        COUNT if dataset == CHOICE else OPEN_COUNT
+    )
+    assert [row[2] for row in rows[:2]] == list(HARM[:2])
+    assert not {"\u202e", "\u202c", "\x1b"} & set(text)
+    cells = {
+        "=1+1": "'=1+1",
+        "'=1": "''=1",
+        "+49": "'+49",
+        "-x": "'-x",
+        "@a": "'@a",
+        "\tb": "'\tb",
+        'a "b", c': '"a ""b"", c"',
+        "a\nb": '"a\nb"',
+        "a\rb": '"a\rb"',
+        "\x1b[31m\u202e": "\ufffd[31m\ufffd",
+        "x": "x",
+    }
+    for given, written in cells.items():
+        assert page.evaluate("text => save.cell(text)", given) == written, given
+    assert page.evaluate("[-1.5, null, true].map(save.cell)") == ["-1.5", "", "true"]
+
+
+def test_a_link_restores_filters_order_and_the_open_item(reports, window):
+    one = window()
+    one.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = one.open(ITEMS_PAGE)
+    listed(page, f"{COUNT:,} items")
+    page.click("summary")
+    for name, value in {"answer": "wrong", "sort": "size", "category": "easy", "sure_low": "30"}.items():
+        ask(page, name, value)
+    page.wait_for_function("!document.getElementById('status').textContent.startsWith('Looking')")
+    count, order = page.locator("#status").inner_text(), shown(page)
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    opened(page, order[0])
+    page.click("#copy")
+    page.wait_for_function("document.getElementById('note').textContent === 'The link is copied.'")
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link.startswith((reports / ITEMS_PAGE).as_uri()) and "model=alpha" in link
+    other = window()
+    other.page.goto(link)
+    opened(listed(other.page, count), order[0])
+    assert shown(other.page) == order and other.page.locator("#filters details").get_attribute("open") == ""
+    values = {
+        name: other.page.input_value(f"[name={name}]") for name in ("model", "answer", "sort", "sure_low")
+    }
+    assert values == {"model": "alpha", "answer": "wrong", "sort": "size", "sure_low": "30"}
+    other.page.wait_for_function("document.querySelector('[name=category]').value === 'easy'")
+
+
+@pytest.mark.parametrize(
+    ("address", "says", "count"),
+    [
+        ("?model=gone&answer=wrong", "model gone", None),
+        ("?category=none&flag=none", "category none, flag none", COUNT),
+        ("?variation=x&flipped=y&sort=z&answer=a", "answer a, variation x, flipped y, sort z", COUNT),
+        ("?sure_low=many&from=-7", "sure_low many", COUNT),
+    ],
+)
+def test_what_a_link_names_and_the_site_lacks_is_left_out_and_said(window, address, says, count):
+    page = window().open(f"{ITEMS_PAGE}#{CHOICE}{address}")
+    page.wait_for_function("document.getElementById('note').textContent.startsWith('Left out')")
+    assert page.locator("#note").inner_text() == f"Left out, as {CHOICE} has no such: {says}."
+    if count:
+        listed(page, f"{count:,} items")
+        assert shown(page)[0] == FIRST
+    page.goto(page.url.split("#")[0] + "#gone/gone-1")
+    page.reload()
+    page.wait_for_function("document.getElementById('note').textContent === 'There is no dataset gone here.'")
+    listed(page, f"{COUNT:,} items")
 
 
 def test_a_language_model_is_marked_beside_the_image(reports, window):
@@ -302,7 +431,7 @@ def test_what_is_no_formula_stays_as_it_is(window):
 def test_a_term_says_what_it_means(window, size):
     one = window(**size)
     page = one.open("pages/calibration.html")
-    page.locator("details.part").first.evaluate("one => { one.open = true; }")
+    page.locator("main details").evaluate_all("all => all.forEach((one) => { one.open = true; })")
     terms = page.locator("thead .term, p .term")
     assert terms.count() > 5
     for text in ("ECE %", "temperature"):
@@ -323,6 +452,7 @@ def test_a_term_says_what_it_means(window, size):
 
 def test_a_heading_sorts_beside_its_definition(window):
     page = window().open("pages/calibration.html")
+    page.locator("details.whole > summary").first.click()
     table = page.locator("table.calibration")
     numbers = table.locator("tbody tr td:nth-child(3)")
     table.locator("thead .sort").nth(2).click()
@@ -330,6 +460,30 @@ def test_a_heading_sorts_beside_its_definition(window):
     table.locator("thead .sort").nth(2).click()
     assert numbers.all_inner_texts() == first[::-1] and len(set(first)) > 1
     assert page.locator(".meaning-of-term").count() == 0
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["", "without JavaScript"])
+@pytest.mark.parametrize("path", ["pages/calibration.html", "pages/variations.html"])
+def test_a_long_page_is_a_summary_and_folded_sections(window, path, scripts):
+    page = window(java_script_enabled=scripts).open(path)
+    sections, unfolded = page.locator("details.whole"), page.locator("details.whole[open]")
+    assert sections.count() > 2 and unfolded.count() == 0
+    assert page.locator("main").bounding_box()["height"] < 1600
+    links = page.locator("nav.in-short a:not(.term)")
+    assert links.count() == sections.count()
+    links.last.click()  # a link unfolds what it leads to
+    unfolded.wait_for()
+    assert sections.last.locator("section").is_visible()
+    sections.first.locator("summary").first.focus()
+    page.keyboard.press("Enter")
+    assert unfolded.count() == 2
+    page.goto("about:blank")
+    anchor = "sweep" if "calibration" in path else "letters"
+    window_of = window(java_script_enabled=scripts).open(path + f"#{anchor}")
+    window_of.locator("details.whole[open]").wait_for()
+    page.goto(window_of.url.partition("#")[0])
+    page.emulate_media(media="print")
+    assert page.locator("details.whole > section").last.is_visible()  # paper cannot be unfolded
 
 
 def test_by_keyboard(reports, window):

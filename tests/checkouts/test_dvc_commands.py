@@ -19,10 +19,21 @@ def checkout(finished, tmp_path_factory):
 
 
 def test_metrics(checkout):
+    """Few enough for a terminal: the best model's, and those of each on demand."""
     shown = json.loads(checkout.dvc("metrics", "show", "--json").stdout)
-    values = shown[""]["data"]["reports/metrics.json"]["data"]
-    assert set(values) == set(DATASETS) and set(values["left"]) == set(MODELS)
-    assert 0 <= values["left"]["tiny_a"]["accuracy"] <= 1
+    best = shown[""]["data"]["reports/headline.json"]["data"]
+    whole = json.loads((checkout.path / "reports/metrics.json").read_text("utf-8"))
+    assert set(whole) == set(DATASETS) and set(whole["left"]) == set(MODELS)
+    assert best["accuracy"] == max(of["accuracy"] for of in whole["left"].values())
+    folder = [f"reports/headline/{model}.json" for model in sorted(MODELS)]
+    for target, files in ((), ["reports/headline.json"]), (("reports/headline",), folder):
+        head, *lines = checkout.dvc("metrics", "show", *target).stdout.splitlines()
+        assert [line.split()[0] for line in lines] == files
+        assert head.split()[1] == "accuracy" and max(map(len, (head, *lines))) <= 80
+    keep = ("--drop", ".*", "--keep", "Exp|acc|cov|set|ece")
+    table = checkout.dvc("exp", "show", "--no-pager", *keep).stdout
+    assert "accuracy" in table and f"{best['accuracy']:.5g}" in table
+    assert max(map(len, table.splitlines())) <= 80
 
 
 def test_an_experiment_changes_scores_only_and_is_compared(checkout):
@@ -30,14 +41,22 @@ def test_an_experiment_changes_scores_only_and_is_compared(checkout):
     mine = lock.read_text("utf-8")
     same = checkout.vouch("show", "--rev", "HEAD").stdout
     assert re.search(r"^(\d+) of \1 lines are unchanged$", same, re.M)
+    still = checkout.vouch("report", "--against", "HEAD").stdout
+    assert "Nothing moved" in still and "outputs with other bytes: 0 of " in still
     assert ran(checkout.dvc("exp", "run", "-S", "score.alpha=0.4").stdout) == SCORE | END
     assert checkout.planned() == set()
-    changed = json.loads(checkout.dvc("metrics", "diff", "--json").stdout)["reports/metrics.json"]
-    assert any("set_size" in key or "coverage" in key for key in changed)
-    assert not any(key.endswith(".accuracy") for key in changed)
+    changed = json.loads(checkout.dvc("metrics", "diff", "--json").stdout)["reports/headline.json"]
+    assert changed.keys() & {"set_size", "coverage"}
+    assert "accuracy" not in changed
     assert "alpha: 0.4" in (checkout.path / "params.yaml").read_text("utf-8")
     shown = checkout.vouch("show", "--rev", "HEAD").stdout
     assert re.search(r"tiny_a +0\.\d+ +[^( ].*\([-+]\d+\.\d+\)", shown), "accuracy stays, set sizes do not"
+    against = checkout.vouch("report", "--against", "HEAD").stdout
+    assert "params.yaml: score.alpha differs\n" in against and "models.lock: the same\n" in against
+    assert re.search(r"^  Set size LAC +\d\.\d{3} +\d\.\d{3} +[-+]\d\.\d{3} ", against, re.M)
+    assert "answers changed" not in against
+    page = (checkout.path / "build/against/index.html").read_text("utf-8")
+    assert "<h1>What moved</h1>" in page and ">score.alpha<" in page
     (undone,) = re.findall(r"`(git checkout [^`]+)` and `dvc repro` undo it", README)
     checkout.run(*undone.split())
     assert checkout.repro() == set(), "what was computed before comes from the cache"
@@ -46,8 +65,9 @@ def test_an_experiment_changes_scores_only_and_is_compared(checkout):
 
 
 def test_a_revision_that_is_not_there(checkout):
-    wrong = checkout.vouch("show", "--rev", "nowhere", check=False)
-    assert wrong.returncode == 1 and "nowhere" in wrong.stderr and wrong.stderr.count("\n") == 1
+    for words in (("show", "--rev"), ("report", "--against")):
+        wrong = checkout.vouch(*words, "nowhere", check=False)
+        assert wrong.returncode == 1 and "nowhere" in wrong.stderr and wrong.stderr.count("\n") == 1
 
 
 def test_plots_need_no_network(checkout):

@@ -31,6 +31,11 @@ def clone(pushed, tmp_path):
 
 
 def test_pull_of_one_model_and_of_all(pushed, clone):
+    lock = (clone.path / "dvc.lock").read_bytes()
+    (clone.path / "dvc.lock").unlink()
+    said = clone.store("pull")
+    assert said.stdout.startswith("nothing to pull: ") and (said.stdout.count("\n"), said.stderr) == (1, "")
+    (clone.path / "dvc.lock").write_bytes(lock)
     unknown = clone.store("pull", "tiny_c", check=False)
     assert unknown.returncode == 1 and "did you mean tiny_" in unknown.stderr
     clone.store("pull", "tiny_a")
@@ -39,6 +44,11 @@ def test_pull_of_one_model_and_of_all(pushed, clone):
     assert not (clone.path / "data/responses/left/borrowed.letters.parquet").exists()
     clone.dvc("pull")
     clone.store("sync")
+    done = clone.run("snakemake", "-n", "--quiet")
+    assert done.stdout == "Nothing to be done (all requested files are present and up to date).\n"
+    assert done.stderr.count("\n") == 1, "which profile of its own it read"
+    wrong = clone.run("snakemake", "--cores", "2", "prepar", check=False)
+    assert wrong.returncode == 1 and "did you mean prepare? " in wrong.stderr.splitlines()[-1]
     assert clone.planned() == set()
     assert clone.dvc_status() == {}
     assert clone.digests() == pushed.digests()

@@ -35,6 +35,11 @@ def vouch(capsys: pytest.CaptureFixture[str]) -> Vouch:
     return run
 
 
+def flat(text: str) -> str:
+    """A text without line ends, which depend on the width of the terminal."""
+    return " ".join(text.split())
+
+
 def lay_out(folder: Path, *further: str) -> None:
     """Makes a folder a checkout that has neither data nor models."""
     for name in ("stages", "vouch", *further):

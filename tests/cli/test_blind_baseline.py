@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.cli.conftest import Vouch, lay_out
+from tests.cli.conftest import Vouch, flat, lay_out
 from tests.cli.scored import COUNT, build, names, outcomes
 from tests.report.project import SCORING, mentions, parts
 from vouch.report.blind import NOTE
@@ -140,8 +140,8 @@ def test_if_some_questions_have_no_image_only_the_others_count(
     assert mentions(" ".join(part.sentences), "of the 40 questions with an image on left")
     shown = [part.cells(row)["Accuracy %"].key for row in range(2)]
     assert shown == pytest.approx([accuracy["tiny_a"], accuracy["tiny_b"]])
-    assert "of the 40 questions with an image on left" in vouch("show")
-    assert "count the 40 questions with an image only" in vouch("compare", "tiny_a", "tiny_b")
+    assert "of the 40 questions with an image on left" in flat(vouch("show"))
+    assert "count the 40 questions with an image only" in flat(vouch("compare", "tiny_a", "tiny_b"))
     (left, _) = json.loads(vouch("compare", "tiny_a", "tiny_b", "--json"))["pairs"]
     assert left["items"] == 64 and left["accuracy"]["with_image"] == 40
     assert "accuracy_with_image" in metrics_json(evidence)["left"]["tiny_a"]

@@ -131,7 +131,7 @@ def one_option(**facts: Any) -> dict[str, Any]:
         ({"reasoning": "It is\x1b[31m red.", "flags": ["close"]}, ["thought: It is [31m red.", "flags: close"]),
         ({"options": [one_option(logit=None, upper=-3.5, other_logits=None)]}, ["at most", "-inf   -3.500"]),
         ({"options": [one_option(nll=None, tokens=2)]}, ["  inf       2        1.000  answer"]),
-        ({"options": [one_option(option="x" * 500, logit=1.0)]}, ["xx… "]),
+        ({"options": [one_option(option="x" * 500, logit=1.0)]}, ["xx…xx"]),
         ({"output": "text", "text": "Hm.", "parser": "unparsed"}, ["nothing could be read of it", "  | Hm."]),
         ({"output": "text", "text": "", "parser": "refusal"}, ["the model declined", "  |"]),
         ({"output": "text", "text": "A B", "parser": "several", "answer": "a | b"}, ["and chooses none as a | b"]),

@@ -14,17 +14,22 @@ from tests.cli.scored import ESCAPE, LABELS, build, stage
 from tests.report.project import SCORING, parts
 from vouch.metrics.text.judge import key
 from vouch.metrics.text.reader.options import Choices
+from vouch.metrics.unranked import outputs_of
+from vouch.models.kinds import NO_LOGPROBS
 from vouch.pipeline.yaml12 import load as load_yaml
 from vouch.report.caveats import NOTE, REMEDY, left_out
 from vouch.report.claims import leaders
+from vouch.report.config import ReportConfig
 from vouch.report.evidence import Evidence
 from vouch.report.loading import load
 from vouch.report.pages.models import RESULTS_SECTION
 from vouch.report.pages.models_detail import GENERATED_SECTION
 from vouch.report.pages.robustness import LETTERS_SECTION
 from vouch.report.pages.verdict import VERDICT_SECTION
+from vouch.report.site import site
 from vouch.report.table_files import metrics_json
-from vouch.tables.answered import JUDGED, judged_path
+from vouch.tables.answered import JUDGED, judged_path, letters_path
+from vouch.tables.answered import LETTERS as ANSWERS
 from vouch.tables.asked import ITEMS, LETTERS, items_path
 from vouch.tables.asked import TEXT as WORDS
 from vouch.tables.results import (
@@ -61,6 +66,20 @@ def chatty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def silent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project in which tiny_a has not a single letter on left."""
+    folder = made(tmp_path_factory.mktemp("silent"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        path = letters_path("tiny_a", "left")
+        nothing = {"logits": None, "letter_mass": None, "problem": NO_LOGPROBS}
+        ANSWERS.write(path, [row | nothing for row in ANSWERS.read(path).to_pylist()])
+        stage(score.main, "score", "left")
+        stage(compare.main, "compare")
+    return folder
+
+
+@pytest.fixture(scope="module")
 def mumbling(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project in which 8 of 64 texts of tiny_a and 3 of tiny_b say nothing."""
     return made(tmp_path_factory.mktemp("mumbling"), unread=UNREAD)
@@ -86,13 +105,20 @@ def results_on(evidence: Evidence, dataset: str) -> Any:
     return next(part for part in parts(RESULTS_SECTION.build(evidence)) if part.title == dataset)
 
 
+def line_of(shown: list[str], dataset: str, model: str) -> str:
+    """The line of a model below that of a dataset."""
+    title = next(number for number, line in enumerate(shown) if line.startswith(f"{dataset}, "))
+    return next(line for line in shown[title:] if line.startswith(f" {model} "))
+
+
 def test_letters_that_nobody_said_have_no_rank(
     chatty: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
 ) -> None:
     monkeypatch.chdir(chatty)
-    shown = vouch("show", "--all").splitlines()
+    monkeypatch.setenv("COLUMNS", "400")
+    shown = vouch("show").splitlines()
     assert "Low letter mass" in shown[0] and f"left: tiny_a {NOTE[LETTERS]}. {REMEDY[LETTERS]}" in shown
-    (of_model,) = [line for line in shown if line.startswith("left ") and "tiny_a" in line]
+    of_model = line_of(shown, "left", "tiny_a")
     assert "0.750 [" in of_model
     assert ranks("left") == {"tiny_a": None, "tiny_b": 1}
     assert sorted(ranks("right").values()) == [1, 2], "by text it is compared"
@@ -108,17 +134,44 @@ def test_letters_that_nobody_said_have_no_rank(
     assert "begins with no option letter" in other and NOTE[LETTERS] not in other
 
 
+def test_a_model_without_answers_is_named_with_the_reason(
+    silent: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
+) -> None:
+    monkeypatch.chdir(silent)
+    told = f"tiny_a has no letters on left: {NO_LOGPROBS}."
+    advice = f"tiny_a has no answers to left at all. {REMEDY[LETTERS]}"
+    shown = vouch("show").splitlines()
+    assert told in shown and advice in shown and not any("n.a." in line for line in shown[:5])
+    evidence = read()
+    assert evidence.problems == {("tiny_a", "left", LETTERS): NO_LOGPROBS}
+    assert evidence.candidates("left") == ("tiny_b",) and "tiny_a" in evidence.candidates("right")
+    assert left_out(evidence, ["left", "right"]) == [told, advice]
+    assert left_out(evidence, ["right"]) == []
+    assert VERDICT_SECTION.build(evidence).warnings == [told, advice]
+    assert "tiny_a" in VERDICT_SECTION.build(evidence).headline, "it is best on right"
+    assert len(site(ReportConfig(title="t"), evidence, {})) > 5
+    assert "tiny_a" in vouch("compare", "tiny_a", "tiny_b")
+
+
+def test_the_main_request_type_is_the_one_that_most_models_have_answers_to() -> None:
+    every = [(model, "kites", output) for model in "abc" for output in (LETTERS, WORDS)]
+    assert outputs_of(every) == {"kites": (LETTERS, WORDS)}
+    assert outputs_of(every, [("a", "kites", LETTERS)]) == {"kites": (WORDS, LETTERS)}
+    assert outputs_of(every, [place for place in every if place[2] == LETTERS]) == {"kites": (WORDS,)}
+    assert outputs_of(every, every) == {"kites": (LETTERS, WORDS)}, "something must be said of it"
+    assert outputs_of([]) == {}
+
+
 def test_the_report_trusts_the_other_model(chatty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(chatty)
     evidence = read()
     assert evidence.models("left") == ("tiny_a", "tiny_b")  # by accuracy
     assert evidence.candidates("left") == ("tiny_b",) and not leaders(evidence, "left"), "it guesses"
     view = VERDICT_SECTION.build(evidence)
-    best, none = view.headline.split("; ")
-    assert best == "tiny_a is best on right" and none.startswith("no model") and none.endswith(" on left.")
-    assert (
-        "leave out tiny_a (75\u202f%) on left: " in view.warnings[0] and REMEDY[LETTERS] in view.warnings[0]
-    )
+    assert view.headline == "tiny_a is best on right." and view.dataset == "right"
+    assert "Elsewhere: no model" in view.others and view.others.endswith(" on left.")
+    assert "ranks and comparisons: tiny_a (75\u202f%) on left. " in view.warnings[0]
+    assert REMEDY[LETTERS] in view.warnings[0]
     assert not any("tiny_a" in cell.text for cell in dict(zip("lr", view.grid.rows, strict=True))["l"])
     left = results_on(evidence, "left")
     first, last = left.grids[0].rows
@@ -138,7 +191,9 @@ def test_where_nobody_answers_by_letters_there_is_no_verdict(
     assert evidence.candidates("left") == ()
     only = evidence.leaderboard[evidence.leaderboard["dataset"] == "left"]
     view = VERDICT_SECTION.build(replace(evidence, leaderboard=only))
-    assert view.headline == "No model answers with letters on left." and not view.cards
+    assert view.headline == "No model answers with letters on left." and [c.answer for c in view.cards] == [
+        "None"
+    ]
     RESULTS_SECTION.build(evidence), LETTERS_SECTION.build(evidence)
     alone = replace(evidence, leaderboard=only[only["model"] == "tiny_a"])
     assert VERDICT_SECTION.build(alone).headline == "tiny_a does not answer with letters on left."
@@ -148,7 +203,7 @@ def test_unknown_mass_and_texts_that_are_read_are_told_without_a_warning(
     scored: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
 ) -> None:
     monkeypatch.chdir(scored)
-    evidence, shown = read(), vouch("show", "--all")
+    evidence, shown = read(), vouch("show", "--wide")
     assert evidence.candidates("left") == evidence.models("left")
     assert not any("mass" in text for text in (shown, vouch("publish", "card", "tiny_a")))
     assert not any("mass" in column.label for column in results_on(evidence, "left").grids[0].columns)
@@ -159,9 +214,10 @@ def test_what_was_not_read_is_shown_with_its_bounds_and_has_no_rank(
     mumbling: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
 ) -> None:
     monkeypatch.chdir(mumbling)
-    shown = vouch("show", "--all").splitlines()
+    monkeypatch.setenv("COLUMNS", "400")
+    shown = vouch("show").splitlines()
     assert shown[0].split("Accuracy")[1].split()[:3] == ["Unparsed", "Refused", "Several"]
-    (of_model,) = [line for line in shown if line.startswith("right ") and "tiny_a" in line]
+    of_model = line_of(shown, "right", "tiny_a")
     assert of_model.split("]")[1].split()[:3] == ["0.125", "0.000", "0.000"]
     assert f"right: tiny_a {NOTE[WORDS]}. {REMEDY[WORDS]}" in shown
     (caveat,) = [line for line in shown if line.startswith("right: tiny_b")]
@@ -202,6 +258,7 @@ def test_what_a_judge_read_is_shown_with_the_bounds_without_it(
     for dataset in ("left", "right"):
         stage(score.main, "score", dataset)
     stage(compare.main, "compare")
+    monkeypatch.setenv("COLUMNS", "400")
     away, caveat = [line for line in vouch("show").splitlines() if line.startswith("right: tiny_a")]
     assert away == f"right: tiny_a {NOTE[WORDS]}. {REMEDY[WORDS]}", (
         "nobody decided whether the judge is right"
@@ -212,5 +269,5 @@ def test_what_a_judge_read_is_shown_with_the_bounds_without_it(
     assert "read by the judge" in vouch("publish", "card", "tiny_a")
     sentences = [text for part in parts(GENERATED_SECTION.build(read())) for text in part.sentences]
     assert any("were read by the judge" in text for text in sentences)
-    assert "leave out tiny_a (12\N{NARROW NO-BREAK SPACE}%) on right" in left_out(read(), ["right"])[0]
+    assert "comparisons: tiny_a (12\N{NARROW NO-BREAK SPACE}%) on right" in left_out(read(), ["right"])[0]
     assert ranks("right") == {"tiny_a": None, "tiny_b": 1}, "what an unproven judge read is not decided"

@@ -41,22 +41,31 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class Lists(BaseHTTPRequestHandler):
-    """A server that lists its models; at /many several, at /none nothing that can be read."""
+    """A server that lists its models; at /many several, at /none nothing that can be read.
+
+    At /v1 it takes no images, and at /quiet it gives no log-probabilities; at /many nobody knows.
+    """
 
     def do_GET(self) -> None:
-        names = {"/v1/models": ["org/Big-7B"], "/many/v1/models": ["a", "b"]}.get(self.path)
-        body = json.dumps({"data": [{"id": name} for name in names]} if names else {"wrong": 1}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        listed = {"/v1/models": ["org/Big-7B"], "/many/v1/models": ["a", "b"], "/quiet/v1/models": ["quiet"]}
+        names = listed.get(self.path)
+        self._send(200, {"data": [{"id": name} for name in names]} if names else {"wrong": 1})
 
     def do_POST(self) -> None:
-        """Takes no images; at /many nobody knows."""
-        self.rfile.read(int(self.headers["Content-Length"]))
-        known = self.path.startswith("/v1/")
-        body = b'{"error": {"message": "org/Big-7B is not a multimodal model"}}' if known else b"{}"
-        self.send_response(400)
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path.startswith("/v1/") and "image_url" in str(asked["messages"]):
+            self._send(400, {"error": {"message": "org/Big-7B is not a multimodal model"}})
+        elif self.path.startswith(("/v1/", "/quiet/")):
+            given = {"content": [{"token": "A", "logprob": -0.1}]} if self.path.startswith("/v1/") else None
+            message = {"role": "assistant", "content": "A"}
+            choice = {"index": 0, "message": message, "logprobs": given, "finish_reason": "length"}
+            self._send(200, {"choices": [choice]})
+        else:
+            self._send(400, {})
+
+    def _send(self, status: int, value: object) -> None:
+        body = json.dumps(value).encode()
+        self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -149,16 +158,71 @@ def test_servers_and_pinned_models_of_the_hub_are_entries_of_models_lock(
         "engine": "openai",
         "source": {"kind": "server", "url": f"{server}/v1", "name": "org/Big-7B"},
         "sees": False,
+        "outputs": ["letters", "text"],
     }
-    assert "sees" not in locked["b"], "nobody knows, so the first run shows it"
+    assert not {"sees", "outputs"}.intersection(locked["b"]), "nobody knows, so the first run shows it"
+    assert "outputs" not in load(Path("profiles/mine.yaml")), "all may give letters"
     assert "org_big_7b takes no images" in said and "b takes" not in said.replace("7b takes", "")
     assert (
         "new: b: " in said
-        and "not known whether it takes images; once it answers there, `vouch lock b`" in said
+        and "whether it takes images and gives log-probabilities; once it does, `vouch lock b`" in said
     )
     assert Path("models.lock").read_text("utf-8").startswith(f"# mine\nmodels:\n{known}")
     vouch("new", "again", "--data", "../signs", "--model", models[0])
     assert load(Path("models.lock"))["models"] == locked
+
+
+@pytest.mark.parametrize(
+    ("models", "outputs", "plan"),
+    [
+        (["URL/quiet/v1"], ["text"], "at most text"),
+        (["URL/quiet/v1", "../my-model"], ["letters", "text"], "at most letters, text"),
+        (["../my-model"], None, "at most letters, text"),  # its open questions are asked for text
+    ],
+)
+def test_a_server_without_log_probabilities_gets_a_profile_that_asks_for_texts(
+    here: Path, vouch: Vouch, server: str, models: list[str], outputs: list[str] | None, plan: str
+) -> None:
+    words = [word for model in models for word in ("--model", model.replace("URL", server))]
+    said = vouch("new", "mine", "--data", "../signs", *words)
+    assert load(Path("profiles/mine.yaml")).get("outputs") == outputs
+    assert ("quiet gives no letters: the server gives no log-probabilities" in said) == bool(outputs)
+    planned = vouch("plan", "mine")
+    if outputs:
+        assert load(Path("models.lock"))["models"]["quiet"]["outputs"] == ["text"]
+        assert ("quiet gives no letters" in planned) == (
+            "letters" in outputs
+        ) and "asked nothing" not in planned
+    assert plan in planned
+    vouch("use", "mine")
+    assert load(Path("params.yaml"))["outputs"] == outputs
+
+
+def test_the_plan_says_what_a_server_has_no_answers_to_and_how_to_ask_it(
+    here: Path, vouch: Vouch, server: str
+) -> None:
+    vouch("new", "mine", "--data", "../signs", "--model", f"{server}/quiet/v1")
+    shapes = {
+        "loader": "shapes",
+        "source": "vouch/demo/scenes",
+        "template": "plain",
+        "settings": {"seed": 1, "items": 9},
+    }
+    values = {"profile": "mine", "datasets": {"left": shapes}, "models": {"quiet": "models.lock"}}
+    for outputs, entry, advice in (
+        (None, None, "set outputs to [letters, text] in profiles/mine.yaml"),
+        (["letters", "likelihood"], None, "set outputs to [letters, likelihood, text] in profiles/mine.yaml"),
+        (["text"], ["letters"], "set datasets.left.outputs to [letters, text] in profiles/mine.yaml"),
+        (["letters", "text"], None, ""),
+    ):
+        values |= {"outputs": outputs, "datasets": {"left": shapes | ({"outputs": entry} if entry else {})}}
+        Path("profiles/mine.yaml").write_text(json.dumps(values), "utf-8")
+        planned = vouch("plan", "mine")
+        assert "quiet gives no letters: the server gives no log-probabilities\n" in planned
+        assert ("quiet is asked nothing of left" in planned) == bool(advice) and advice in planned
+        counted = json.loads(vouch("plan", "mine", "--json"))
+        assert counted["lacking"]["quiet"]["letters"] == "the server gives no log-probabilities"
+        assert bool(counted["answers"]) != bool(advice), "what is refused is not counted"
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,12 @@ import pyarrow as pa
 import pytest
 from dvc.repo import Repo
 
+from tests.cli.conftest import flat
 from tests.models.project import ROOT
 from vouch.cli.history import history, leaderboard_at
 from vouch.cli.leaderboard import cells, small
+from vouch.cli.printing import unlimited
+from vouch.cli.revision import Revision
 from vouch.cli.show import compared, headline, named
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
@@ -43,7 +46,8 @@ def test_of_several_targets_and_thresholds_the_main_ones_are_shown() -> None:
     assert [each["value"] for each in found["d", "original", "letters", "m"].values()] == [1.5, 0.75]
     assert cells(rows, "faithful")["d", "original", "letters", "m"]["set_size", "lac"]["value"] == 2.0
     assert "0.750" in headline(found) and " 1.50 " in headline(found) and "(target 0.8)" in headline(found)
-    assert "1.500" in headline(found, every=True) and "Set size APS" in headline(found, every=True)
+    with unlimited():
+        assert "Set size APS" in headline(found)
     (line,) = named(found)
     assert line["set_size_lac"]["value"] == 1.5 and line["model"] == "m"
 
@@ -66,7 +70,8 @@ def test_sets_that_hold_every_option_in_some_splits_are_no_result(
         assert of.get(name, {}).get("value") == coverage
     assert (of["accuracy", ""]["low"], of.get(("coverage", "lac"), {}).get("low")) == (0.25, None)
     assert ends(0.3935, 0.3935 + 1e-16) == (None, None) and ends(0.39, 0.4) == (0.39, 0.4)
-    assert "[1.0" not in headline(found) + headline(found, every=True)
+    with unlimited():
+        assert "[1.0" not in headline(found)
     assert ("n.a.: sets need" in headline(found)) and "n.a. " not in headline({})
     assert small(found) == {"d": "too small to tell: 12 independent questions, fewer than 30"}
     (line,) = named(found)
@@ -96,10 +101,11 @@ def test_a_comparison_shows_the_lines_that_changed() -> None:
         [row("accuracy", value, model=name) for name, value in (("m", 0.75), ("new", 0.25), ("same", 0.5))],
         "clean",
     )
-    for every, models in ((True, 3), (False, 0)):
-        lines = [line.split() for line in compared(now, then, every).splitlines()]
+    for every in (True, False):
+        with unlimited(every):
+            lines = [line.split() for line in compared(now, then, every).splitlines()]
         told = [line for line in lines[2:-1] if line != ["d"]]
-        assert [line[models : models + 3] for line in told] == [
+        assert [line[:3] for line in told] == [
             ["m", "0.750", "(+0.250)"],
             ["new", "0.250", "n.a."],
             ["gone", "gone"],
@@ -112,16 +118,19 @@ def test_a_change_of_digits_that_are_not_shown_is_counted_alone() -> None:
     then = cells([row("accuracy", 0.5, model=name) for name in "abc"], "clean")
     values = {"a": 0.5, "b": 0.5001, "c": 10.5}
     now = cells([row("accuracy", value, model=name) for name, value in values.items()], "clean")
-    *lines, last = compared(now, then, every=True).splitlines()
-    assert [line.split()[3:6] for line in lines[2:]] == [["c", "10.500", "(+10.000)"]]
+    with unlimited():
+        *lines, last = compared(now, then, every=True).splitlines()
+    assert [line.split()[:3] for line in lines[3:]] == [["c", "10.500", "(+10.000)"]]
     assert last == "1 of 3 lines are unchanged, 1 more differ only in digits that are not shown"
     hidden = [row("accuracy", 0.5), row("uacc", 0.5, score="mean")]
     changed = [row("accuracy", 0.5), row("uacc", 0.75, score="mean")]
     said = compared(cells(changed, "clean"), cells(hidden, "clean"))
-    assert said == "0 of 1 lines are unchanged, 1 more differ only in digits or columns that are not shown\n"
+    assert flat(said) == (
+        "0 of 1 lines are unchanged, 1 more differ only in digits or columns that are not shown"
+    )
 
 
-def test_five_columns_in_a_hundred_characters_with_a_legend() -> None:
+def test_five_columns_in_eighty_characters_with_a_legend() -> None:
     """Also with the longest name of models.lock, every number with the widest interval that it can have."""
     name = max(load(ROOT / "models.lock")["models"], key=len)
     ends = {"low": 0.0, "high": 1.0, "items": 100_000, "model": name, "dataset": "a_dataset_of_a_long_name"}
@@ -130,12 +139,13 @@ def test_five_columns_in_a_hundred_characters_with_a_legend() -> None:
     rows += [row("set_size", 3.5, **of_sets), row("set_size", 3.5, **of_sets | {"protocol": "faithful"})]
     text = headline(cells(rows, "clean"))
     lines = text.splitlines()
-    assert max(map(len, lines)) <= 100 and len(lines[1].split()) == 5
+    assert max(map(len, lines)) <= 80 and len(lines[1].split()) == 5
     assert lines[0].split() == ["model", "Accuracy", "Coverage", "Set", "size", "ECE"]
-    assert lines[2] == "a_dataset_of_a_long_name, 100000 questions" and lines[3].startswith(
+    assert lines[2] == "a_dataset_of_a_long_name, 100,000 questions" and lines[3].startswith(
         f" {name}  0.500 ["
     )
-    assert all(f"{word}: " in text for word in ("Accuracy", "Coverage", "Set size", "ECE"))
+    words = flat(text)
+    assert all(f"{word}: " in words for word in ("Accuracy", "Coverage", "Set size", "ECE"))
 
 
 def test_results_of_a_revision_that_cannot_be_compared_say_where_they_can_be_seen(
@@ -144,30 +154,37 @@ def test_results_of_a_revision_that_cannot_be_compared_say_where_they_can_be_see
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    Table("leaderboard", 1, pa.schema([("model", pa.string())])).write(LEADERBOARD_PATH, [{"model": "m"}])
-    who = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    Path("dvc.yaml").write_text(DAG, "utf-8")
+    Path(".gitignore").write_text("made.parquet\n", "utf-8")
+    Path("pin.json").write_text("{}", "utf-8")
     subprocess.run(["git", "init", "-q"], check=True)
+    Table("leaderboard", 1, pa.schema([("model", pa.string())])).write(Path("made.parquet"), [{"model": "m"}])
     with Repo.init() as repo:
-        repo.add(str(LEADERBOARD_PATH))
-    for command in (["add", "-A"], [*who, "commit", "-qm", "results"], ["tag", "v1"]):
-        subprocess.run(["git", *command], check=True)
+        repo.reproduce()
+    git("add", "-A")
+    git("commit", "-qm", "results")
+    git("tag", "v1")
     apart = "look at them in a checkout of it: `git worktree add ../then v1`, there `dvc pull` and"
     with pytest.raises(
         UserError,
         match=f"v1: holds leaderboard/1, expected leaderboard/{LEADERBOARD.version}, so they .* compared; {apart}",
     ):
-        leaderboard_at("v1")
+        leaderboard_at(Revision("v1"))
     with pytest.raises(UserError, match="--rev: is empty; name a commit"):
-        leaderboard_at("")
+        Revision("")
     with pytest.raises(
         UserError, match=r"--rev: HEAD:\.gitignore: no such commit; name a commit, tag or branch"
     ):
-        leaderboard_at("HEAD:.gitignore")
+        Revision("HEAD:.gitignore")
     LEADERBOARD_PATH.unlink()
     shutil.rmtree(".dvc/cache")
-    with pytest.raises(UserError, match=f"v1: neither here nor in the remote; {apart}") as missing:
-        leaderboard_at("v1")
+    with pytest.raises(UserError, match="v1: neither here nor in the remote; `dvc push` it where") as missing:
+        leaderboard_at(Revision("v1"))
     assert "\n" not in str(missing.value)
+    git("rm", "-q", "--cached", "dvc.lock")
+    git("commit", "-qm", "no results")
+    with pytest.raises(UserError, match=r"leaderboard.parquet at HEAD: not recorded; name a commit whose"):
+        leaderboard_at(Revision("HEAD"))
 
 
 DAG = """\
@@ -241,7 +258,7 @@ def test_numbers_of_every_version_with_the_pins_that_changed(
     monkeypatch.chdir(tmp_path / "shallow")
     for revision in ("HEAD~2", "v1.0", "main~40"):
         with pytest.raises(UserError, match=r"--rev: .*this clone is shallow"):
-            leaderboard_at(revision)
+            leaderboard_at(Revision(revision))
     monkeypatch.chdir(tmp_path)
     for span, said in (
         ("nowhere..last", "--rev: nowhere: no such commit; name a commit, tag or branch"),

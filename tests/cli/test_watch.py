@@ -18,7 +18,8 @@ from tests.cli.conftest import Vouch, enter
 from vouch.cli.command import Parser, commands, imported
 from vouch.cli.main import main
 from vouch.cli.watch import RunningStage, Seen, Watch, duration, line, screen, speed
-from vouch.pipeline.dag import Dag, Stage
+from vouch.pipeline.dag import Dag, Stage, read_dag
+from vouch.pipeline.records import local_record
 from vouch.pipeline.run import RUNNING
 
 TRAIN = [sys.executable, "-m", "stages.train", "tiny_a"]
@@ -42,6 +43,39 @@ def at_work(stage: subprocess.Popen[bytes]) -> dict[str, float]:
             return found
         time.sleep(0.05)
     raise AssertionError("the stage ended before it said anything")
+
+
+def test_what_the_last_runs_took(bare: Path, vouch: Vouch) -> None:
+    assert vouch("watch", "--times").startswith("no stage has run on this machine")
+    engine = {"device": "server", "input_tokens": 1200, "output_tokens": 30, "cost": 0.5}
+    records = {
+        "extract@tiny_a-left": {
+            "seconds": 3700.0,
+            "processor_seconds": 60,
+            "measured": {"answers": {"known": 3, "asked": 1500}, "engine": engine},
+        },
+        "extract@tiny_b-left": {"seconds": 50, "measured": {"answers": {"known": 9, "asked": 0}}},
+        "compare": {"seconds": 2, "processor_seconds": 1.5, "measured": {}},
+        "report": {"seconds": -1},
+        "embed_texts": {"seconds": "NaN"},
+    }
+    dag = read_dag()
+    for name, record in records.items():
+        path = local_record(dag[name])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"stage": name, "began": "2026-01-01T00:00:00Z", **record}), "utf-8")
+    local_record(dag["prepare@left"]).write_bytes(b"\xff{")
+    text = vouch("watch", "--times")
+    head, _, *rows = text.splitlines()
+    assert head.split() == ["stage", "runs", "time", "processor", "asked", "known"]
+    assert [" ".join(row.split()) for row in rows[:3]] == [
+        "extract 2 1 h 2 min 1 min 0 s 1,500 12",
+        "compare 1 2 s 2 s",
+        "all 3 1 h 2 min 1 min 2 s 1,500 12",
+    ]
+    assert rows[3] == "longest: extract@tiny_a-left 1 h 1 min, extract@tiny_b-left 50 s, compare 2 s"
+    assert "1,200 tokens read, 30 written, for 0.50 at VOUCH_PRICE_INPUT" in text
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_a_stage_that_runs_is_killed_and_runs_again(copied: Checkout, vouch: Vouch) -> None:

@@ -44,6 +44,16 @@ def test_an_entry_may_name_variations_and_rows(small: dict[str, Any]) -> None:
     assert entry.variations == ["vs_s", "ls_n+vr_b_2"] and entry.rows == "exchangeable"
 
 
+def test_outputs_are_those_of_the_entry_the_profile_or_the_template(small: dict[str, Any]) -> None:
+    assert check_params(small, "params.yaml").outputs is None
+    small["outputs"] = ["letters", "text"]
+    small["datasets"]["left"]["outputs"] = ["text"]
+    project = check_params(small, "params.yaml")
+    assert (project.outputs, project.datasets["left"].outputs) == (["letters", "text"], ["text"])
+    small["datasets"]["left"] |= {"outputs": None, "template": "reform_vqa", "variant": "likelihood"}
+    assert "outputs (for datasets.left): names letters, but template reform_vqa shows" in refusal(small)
+
+
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
@@ -52,6 +62,16 @@ def test_an_entry_may_name_variations_and_rows(small: dict[str, Any]) -> None:
         ({"variations": ["vr_b", "vr_b"]}, "datasets.left.variations: vr_b is a duplicate"),
         ({"variations": []}, "datasets.left.variations: List should have at least 1 item"),
         ({"variations": "vr_b"}, "datasets.left.variations: "),
+        (
+            {"outputs": ["leters"]},
+            "datasets.left.outputs.0: Input should be 'letters', 'likelihood' or 'text'",
+        ),
+        ({"outputs": []}, "datasets.left.outputs: List should have at least 1 item"),
+        ({"outputs": ["text", "text"]}, "datasets.left.outputs: text is a duplicate; name it once"),
+        (
+            {"outputs": ["letters"], "template": "reform_vqa", "variant": "likelihood"},
+            "datasets.left.outputs: names letters, but template reform_vqa shows no options",
+        ),
         ({"variations": ["vr_b+"]}, "unknown variation ; valid"),
         ({"rows": "some"}, "datasets.left.rows: Input should be 'all' or 'exchangeable', found 'some'"),
         ({"loader": "x" * 99}, f"datasets.left.loader: unknown name {'x' * 60}; valid: "),

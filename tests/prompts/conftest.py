@@ -21,7 +21,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 class Project:
     """tmp_path as the repository root, with the templates of the project and the dataset `toy`.
 
-    rewrite, variations: of params.yaml. entry: further keys of the dataset's entry there. notes, measures: of
+    rewrite, variations, outputs: of params.yaml. entry: further keys of the dataset's entry there. notes, measures: of
     the last run.
     """
 
@@ -31,6 +31,7 @@ class Project:
         self.rewrite: dict[str, Any] = {"rewriter": RULES}
         self.entry: dict[str, Any] = {}
         self.variations = ["original", "lr_i", "ls_n"]
+        self.outputs: list[str] | None = None
         self.notes: dict[str, Any] = {}
         self.measures: dict[str, Any] = {}
 
@@ -44,6 +45,7 @@ class Project:
 
     def run(self, main: Callable[[Any], None], entry: Mapping[str, Any]) -> None:
         params = {"datasets.toy": entry, "rewrite": self.rewrite, "variations": self.variations}
+        params["outputs"] = self.outputs
         run = run_stage(main, main.__module__.rpartition(".")[2], "toy", params)
         self.notes, self.measures = run.notes, run.measured
 

@@ -218,7 +218,12 @@ def made(variations: Sequence[str]) -> Rows:
     REWRITES.write(
         rewrites_path("toy"), [{"original": text, "rewrite": f"not: {text}"} | other for text in questions]
     )
-    run_stage(vary, "vary", "toy", {"datasets.toy": {"template": "talk"}, "variations": list(variations)})
+    run_stage(
+        vary,
+        "vary",
+        "toy",
+        {"datasets.toy": {"template": "talk"}, "variations": list(variations), "outputs": None},
+    )
     rows: Rows = PROMPTS.read(prompts_path("toy")).to_pylist()
     return rows
 

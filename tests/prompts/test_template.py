@@ -126,3 +126,14 @@ def test_a_sample_answers_as_the_response_begins():
         "(A) yes",
     )
     assert parse_template(GOOD, "s.yaml").sample_turn() is None
+
+
+@pytest.mark.parametrize("variant", [None, "free"])
+def test_outputs_may_replace_those_of_the_template(variant):
+    values = GOOD | {"outputs": ["letters"], "variants": {"free": {"outputs": ["text"]}}}
+    replaced = parse_template(values, "s.yaml", variant, ["likelihood", "text"])
+    assert replaced.outputs == ("likelihood", "text")
+    own = parse_template(values, "s.yaml", variant)
+    assert replaced.model_dump(exclude={"outputs"}) == own.model_dump(exclude={"outputs"})
+    with refused("body must hold .*because outputs names letters"):
+        parse_template({"body": "{question}", "outputs": ["text"]}, "s.yaml", None, ["letters"])

@@ -237,7 +237,7 @@ def test_bad_drafts(project, drafts, reason):
 def test_an_answer_that_nobody_asks_for_cannot_be_repeated(project):
     drafts = ({"earlier": (("q/original",),)},)
     assert len(made(project, *drafts)) == 2
-    with refused(r"repeats the answer to q/original, .*no text; .*template own"):
+    with refused(r"repeats the answer to q/original, .*no text; add it to `outputs` of the dataset"):
         made(project, *drafts, outputs="[letters]")
 
 
@@ -267,3 +267,24 @@ def test_words_made_once_for_an_item_are_those_made_anew(project, item):
         together = project.vary(items, template, variations)
         apart = [row for name in variations for row in project.vary(items, template, [name])]
         assert sorted(together, key=lambda row: row["id"]) == sorted(apart, key=lambda row: row["id"])
+
+
+@pytest.mark.parametrize(
+    ("profile", "entry", "outputs"),
+    [
+        (None, {}, ["letters"]),
+        (["letters", "text"], {}, ["letters", "text"]),
+        (["letters", "text"], {"outputs": ["likelihood"]}, ["likelihood"]),
+        (["text"], {}, ["text"]),
+    ],
+)
+def test_a_profile_or_an_entry_says_what_questions_with_options_are_asked_for(
+    project, item, profile, entry, outputs
+):
+    """Nothing else of a prompt changes, but for the cap that a text needs."""
+    items = [item(id="closed"), item(id="open", options=[], references=["x"], kind="text")]
+    (plain, _) = project.vary(items, "plain")
+    project.outputs = profile
+    closed, free = project.vary(items, "plain", entry=entry)
+    assert closed["outputs"] == outputs and free["outputs"] == ["text"]
+    assert closed | {"outputs": []} == plain | {"outputs": []}

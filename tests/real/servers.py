@@ -17,9 +17,10 @@ from tests.models.project import Project, image, prompt
 from tests.refusals import refused
 from tools.real.serve import CONTEXT, GGUF, running
 from tools.real.weights import make_models
+from vouch.models.server.abilities import Abilities, abilities
 from vouch.models.server.client import ServerSettings, served
 from vouch.models.server.engine import ENOUGH
-from vouch.models.server.images import refuses_images
+from vouch.tables.asked import LETTERS, TEXT
 
 END = 300.0
 STARTED = time.monotonic()
@@ -142,7 +143,8 @@ def test_pictures_for_a_model_without_eyes_stop_the_stage_at_once(
     with refused("takes no images: .*image input is not supported"):
         made.extract()
     assert time.monotonic() - start < 20
-    assert refuses_images(llama, served(llama)[0], ServerSettings())
+    can = abilities(llama, served(llama)[0], ServerSettings())
+    assert can == Abilities(sees=False, outputs=(LETTERS, TEXT))
 
 
 def test_transformers_serve(

@@ -77,7 +77,7 @@ def test_lead_and_gain_count_the_questions_with_an_image(
     assert found.accuracy["value"] == pytest.approx(lm.with_image / IMAGES)
     assert found.gain["value"] == pytest.approx(lm.with_image / IMAGES - 0.25)
     assert found.beyond_guess == (lm.with_image > 20)
-    assert "of the 30 questions with an image on d" in answered("d", found)
+    assert "of the 30 questions with an image on d" in answered(found, "d")
     (sentence,) = beaten(found, ["vlm"])
     assert "questions with an image" in sentence and sentence.startswith("Shown" if beats else "Not shown")
 
@@ -118,7 +118,7 @@ def test_no_baseline_is_more_accurate_than_another_that_is_as_accurate(
         for model, correct in {"lm": 8, **others}.items()
         for metric, value in (("accuracy", correct / 10), ("blind_rate", 1.0), (BLIND_GAIN, 0.1))
     ]
-    assert answered("d", baselines(rows, [], {"d": 30}, {"d": "letters"})["d"]).startswith(words)
+    assert answered(baselines(rows, [], {"d": 30}, {"d": "letters"})["d"], "d").startswith(words)
 
 
 def test_if_all_questions_have_an_image_there_is_no_second_accuracy() -> None:

@@ -65,7 +65,8 @@ def digests() -> dict[str, str]:
 def test_every_file_is_written(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(report)
     assert {p.name for p in Path("reports").iterdir()} == {
-        *["assets", "figures", "pages", "tables", "plots", "index.html", "metrics.json"]
+        *("assets", "figures", "headline", "pages", "tables", "plots"),
+        *("index.html", "headline.json", "metrics.json"),
     }
     written = {p.name for p in Path("reports/tables").iterdir()}
     assert written == {f"{name}.csv" for name in TABLES} | {"shown"}
@@ -227,8 +228,8 @@ def test_says_what_the_tables_hold(rich: Site) -> None:
         ("models", "80.0 75.0–85.0"),
         ("papers", "3 of 3 cells within 1e-6"),
         ("ranking", "3 of 3 pairs differ significantly"),
-        ("ranking", "The minimum detectable effect of 80 items is 10.2 points (80 % power)"),
-        ("models", "The minimum detectable effect of 80 items is 10.2 points (80 % power)"),
+        ("ranking", "The median detectable effect of 80 questions is 10.2 points of accuracy (80 % power)"),
+        ("models", "The median detectable effect of 80 questions is 10.2 points of accuracy (80 % power)"),
         ("calibration", "50 % of the test rows have a sibling"),
         ("calibration", "leaves out 2 rows"),
         ("datasets", "no image"),
@@ -238,14 +239,14 @@ def test_says_what_the_tables_hold(rich: Site) -> None:
         ("datasets", "shapes: looked for but not found: added option twice, animated, "),
         ("variations", "images blurred vr_b"),
         ("variations", "No variation is shown to lower the accuracy of alpha. No variation"),
-        ("models", "overall 2 – 80.0 #1"),
+        ("models", "overall 2 80 80.0 #1"),
         ("datasets", "negated question ls_n 2 1 1 0 rules/1"),
         ("datasets", "Is it red? Is it rejected? negated it says the same"),
         ("calibration", "Calibrated on 10 % of the questions, alpha covers 90.0 % (80.0–100.0)"),
         ("provenance", "data/scores/shapes.outcomes.parquet score@shapes"),
     ):
         found = rich[f"pages/{name}.html"].text
-        assert words in found, (words, re.findall(r"minimum detectable effect of[^(]*", found))
+        assert words in found, (words, re.findall(r"median detectable effect of[^(]*", found))
 
 
 def test_names_are_text_and_nothing_else(make: Make) -> None:

@@ -18,7 +18,7 @@ from tests.report.project import (
     with_metric,
 )
 from vouch.papers.page import PUBLISHED_SECTION
-from vouch.report.cards import BREAKS, DIFFERENCES
+from vouch.report.cards import ALONE, BREAKS, DIFFERENCES, ELSEWHERE
 from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
 from vouch.report.gates import effect_in_words
@@ -50,6 +50,10 @@ def test_models_that_cannot_be_significant_are_all_named(make: Make) -> None:
     view = VERDICT_SECTION.build(make(Made(apart=False)))
     assert view.headline == "No model stands out on shapes: alpha, beta and gamma are tied."
     assert mentions(view.because, "10 points", "two models")
+    assert view.others == "", "there is no other dataset"
+    assert (
+        view.scope == "3 models · 1 dataset · 240 answers to the original prompts, one per model and question"
+    )
     assert view.grid.rows[0][1].text == "alpha, beta and gamma"
 
 
@@ -70,13 +74,17 @@ def test_guessing_is_not_praised(make: Make) -> None:
         make(Made(accuracy={"alpha": 0.3, "beta": 0.2}, variations=("original", "vr_b")))
     )
     assert mentions(view.headline, "No model", "guessing on shapes")
-    assert "2 models answer 20.0–30.0\u202f% of the questions" in view.because
+    assert "2 models answer 20.0–30.0\u202f% of 80 questions" in view.because
     assert mentions(view.grid.rows[0][1].text, "no model", "guessing")
-    none, enough = view.cards
+    none, enough, alone = view.cards
     assert none.answer == "No model is recommended" and mentions(enough.answer, "About 560", "10 points")
-    assert mentions(enough.why, "On shapes, 80 questions can show 26 points")
+    assert mentions(enough.why, "With 80 questions only a lead of 26 points over guessing would show")
+    assert (alone.question, alone.answer) == (
+        ALONE,
+        "None",
+    ) and "every question goes to a person" in alone.why
     equal = VERDICT_SECTION.build(make(Made(accuracy={"alpha": 0.3, "beta": 0.3})))
-    assert "2 models answer 30.0\u202f% of the questions" in equal.because
+    assert "2 models answer 30.0\u202f% of 80 questions" in equal.because
     alone = VERDICT_SECTION.build(make(Made(accuracy={"alpha": 0.3})))
     assert mentions(alone.headline, "alpha is not shown to beat guessing on shapes")
 
@@ -93,12 +101,14 @@ def test_one_candidate_is_not_the_best_of_one(make: Make) -> None:
     """The model that is left out might be better."""
     evidence = make(Made(accuracy={"alpha": 0.8, "beta": 0.7}, datasets=("cubes", "shapes")))
     mute = with_metric(evidence, "low_mass_rate", "dataset == 'cubes' and model == 'beta'", value=1.0)
-    assert headline(mute) == "alpha is best on shapes, better than guessing on cubes."
+    view = VERDICT_SECTION.build(mute)
+    assert view.headline == "alpha is better than guessing on cubes."
+    assert view.others.endswith("Elsewhere: alpha is best on shapes.")
 
 
 def test_what_was_not_measured_is_no_good_news(make: Make) -> None:
     card = VERDICT_SECTION.build(make(Made())).cards[0]
-    assert card.answer == "No bad news" and "not significant: overconfidence (p < 0.01" in card.why
+    assert card.answer == "No bad news" and "not shown: overconfidence (p < 0.01" in card.why
     missing = card.why.partition("Not measured: ")[2]
     assert mentions(missing, "letter", "a variation that costs accuracy")
     asked = VERDICT_SECTION.build(make(Made(variations=("original", "vr_b")))).cards[0]
@@ -108,8 +118,9 @@ def test_what_was_not_measured_is_no_good_news(make: Make) -> None:
 
 def test_an_effect_beyond_100_percent_is_none() -> None:
     """No model can lead guessing at 31 % by 71 points."""
-    assert mentions(effect_in_words(12, 6, 0.71, 0.69), "12 questions in 6 groups cannot", "perfect model")
-    assert effect_in_words(24, 24, 0.28, 0.75) == "24 questions can show 28 points"
+    assert mentions(effect_in_words(12, 6, 0.71, 0.69), "12 questions in 6 groups not even", "perfect model")
+    only = "with 24 questions only a lead of 28 points over guessing would show"
+    assert effect_in_words(24, 24, 0.28, 0.75) == only
 
 
 def few(evidence: Evidence, *datasets: str) -> Evidence:
@@ -121,12 +132,13 @@ def few(evidence: Evidence, *datasets: str) -> Evidence:
 def test_few_questions_name_nobody(make: Make) -> None:
     evidence = few(make(Made(variations=("original", "vr_b"), categories=("big", "small"))), "shapes")
     view = VERDICT_SECTION.build(evidence)
-    assert view.headline == "shapes is too small to tell: 80 questions in 12 groups can show 50 points."
+    why = "with 80 questions in 12 groups only a lead of 50 points over guessing would show"
+    assert view.headline == f"shapes is too small to tell: {why}."
     said = [view.because, *(card.answer + card.why for card in view.cards)]
     assert not any(name in text for name in evidence.all_models for text in said)
-    assert view.grid.rows[0][1].text == "too small to tell: 80 questions in 12 groups can show 50 points"
+    assert view.grid.rows[0][1].text == f"too small to tell: {why}"
     part = part_of(RESULTS_SECTION, evidence)
-    assert part.sentences[0] == "Too small to tell: 80 questions in 12 groups can show 50 points."
+    assert part.sentences[0] == f"Too small to tell: {why}."
     apart = part_of(DIFFERENCES_SECTION, evidence)
     assert [grid.name for grid in apart.grids] == ["differences-pairs"], "no verdict on a pair"
     assert [column.label for column in apart.grids[0].columns[:2]] == ["Higher", "Lower"]
@@ -140,40 +152,88 @@ def test_the_headline_says_where_it_holds_and_where_not(make: Make) -> None:
     evidence = few(make(Made(datasets=("cubes", "kites", "shapes", "tiles"))), "tiles")
     kites = "dataset == 'kites' and metric == 'accuracy'"
     evidence = edited(evidence, "leaderboard", kites, value=0.3, low=0.25, high=0.35)
-    assert headline(edited(evidence, "differences", "dataset == 'shapes'", p=0.4)) == (
-        "alpha is best on cubes, tied for best on shapes; no model is shown to beat guessing on kites; "
-        "tiles is too small to tell: 80 questions in 12 groups can show 55 points."
+    view = VERDICT_SECTION.build(edited(evidence, "differences", "dataset == 'shapes'", p=0.4))
+    assert view.headline == "alpha is best on cubes." and view.dataset == "cubes"
+    why, _, others = view.others.partition(" Elsewhere: ")
+    assert why.startswith("None of the 2 datasets on which alpha is best or tied for best is larger")
+    assert others == (
+        "no model stands out on shapes: alpha, beta and gamma are tied; no model is shown to beat guessing on "
+        "kites; tiles is too small to tell: with 80 questions in 12 groups only a lead of 55 points over "
+        "guessing would show."
     )
 
 
 def test_datasets_that_disagree(make: Make) -> None:
     evidence = make(Made(datasets=("cubes", "shapes")))
-    assert headline(evidence) == "alpha is best on cubes and shapes."
+    view = VERDICT_SECTION.build(evidence)
+    assert view.headline == "alpha is best on cubes."
+    assert view.others.endswith("Elsewhere: alpha is best on shapes.")
     swap = {"alpha": "beta", "beta": "alpha"}
     swapped = evidence
     for table, column in (("leaderboard", "model"), ("differences", "first"), ("differences", "second")):
         names = getattr(evidence, table)[column].replace(swap)
         swapped = edited(swapped, table, "dataset == 'cubes'", **{column: names})
-    assert headline(swapped) == "beta is best on cubes; others lead on shapes."
-    grid = VERDICT_SECTION.build(swapped).grid
+    view = VERDICT_SECTION.build(swapped)
+    assert view.headline == "beta is best on cubes." and "only one of 2 datasets" in view.others
+    assert view.others.endswith("Elsewhere: alpha is best on shapes.")
+    grid = view.grid
     assert [texts(row[:2]) for row in grid.rows] == [["cubes", "beta"], ["shapes", "alpha"]]
+
+
+NEAR = "consistent with the target of 90\u202f%"
 
 
 @pytest.mark.parametrize(
     ("value", "low", "high", "verdict", "count"),
     [
-        (0.9, 0.87, 0.93, "Unclear (87.0–93.0)", "kept in 0 and broken in 0"),
-        (0.6, 0.5, 0.7, "No, it is broken (50.0–70.0)", "kept in 0 and broken in 3"),
-        (0.98, 0.97, 0.99, "Yes (97.0–99.0)", "kept in 3 and broken in 0"),
+        (
+            0.9,
+            0.87,
+            0.93,
+            f"{NEAR} and within 5 points of it (87.0–93.0)",
+            "in 3 (shown to be within 5 points",
+        ),
+        (
+            0.9,
+            0.82,
+            0.93,
+            f"{NEAR}, but not shown to be within 5 points",
+            "in 3, above it in 0 and below it in 0",
+        ),
+        (0.6, 0.5, 0.7, "below the target of 90\u202f% (50.0–70.0)", "in 0, above it in 0 and below it in 3"),
+        (
+            0.98,
+            0.97,
+            0.99,
+            "above the target of 90\u202f% (97.0–99.0)",
+            "in 0, above it in 3 and below it in 0",
+        ),
+        (
+            0.91,
+            0.905,
+            0.915,
+            "above the target of 90\u202f% (90.5–91.5)",
+            "above it in 3",
+        ),  # near, and significant
+        (0.9, None, None, f"{NEAR}, but not shown to be within 5 points of it. ", "in 3, above it in 0"),
     ],
 )
-def test_coverage_is_kept_broken_or_unclear(
+def test_coverage_is_below_its_target_above_it_or_consistent_with_it(
     make: Make, value: float, low: float, high: float, verdict: str, count: str
 ) -> None:
+    """Not different is not the same as equal: that takes an interval near the target."""
     evidence = edited(make(Made()), "leaderboard", "metric == 'coverage'", value=value, low=low, high=high)
     card = VERDICT_SECTION.build(evidence).cards[1]
     assert card.answer.startswith("1.40 options in a set, ")
-    assert mentions(card.why, f"target of 90\u202f% kept? {verdict}", "3 combinations", count)
+    assert mentions(card.why, f"Its coverage is {verdict}", "3 combinations", count)
+
+
+def test_what_counts_as_on_target_follows_from_the_target(make: Make) -> None:
+    """Half of the errors that it allows: 1 point at 98 %."""
+    evidence = edited(make(Made()), "leaderboard", "metric == 'coverage'", value=0.98, low=0.95, high=0.99)
+    evidence = replace(evidence, scoring=evidence.scoring.model_copy(update={"alpha": 0.02}))
+    why = VERDICT_SECTION.build(evidence).cards[1].why
+    assert "target of 98\u202f%, but not shown to be within 1 point of it" in why
 
 
 def test_sets_that_hold_every_option_say_nothing(make: Make) -> None:
@@ -188,8 +248,8 @@ def test_sets_that_hold_every_option_say_nothing(make: Make) -> None:
     assert [(row[0].text, row[3].text) for row in rows_of] == [("small", "1.80"), ("big", "–")]
 
 
-def test_the_worst_news_is_the_first_tile_and_opens_first(make: Make) -> None:
-    """Overconfidence before a variation, on whichever dataset it is."""
+def test_one_dataset_is_the_subject_and_news_of_others_names_them(make: Make) -> None:
+    """Overconfidence before a variation; the first tile is about the dataset of the headline and the figure."""
     evidence = make(Made(datasets=("cubes", "shapes"), variations=("original", "vr_b")))
     evidence = with_cost(evidence, "vr_b", difference=-0.4, low=-0.5, high=-0.3)
     assert VERDICT_SECTION.build(evidence).cards[0].answer == "Images blurred (vr_b): 40.0 points lost"
@@ -198,17 +258,33 @@ def test_the_worst_news_is_the_first_tile_and_opens_first(make: Make) -> None:
     boasting = edited(evidence, "outcomes", shapes, confidence=0.98)
     boasting = replace(boasting, outcomes=boasting.outcomes.assign(clean_correct=half))
     view = VERDICT_SECTION.build(boasting)
-    assert mentions(view.cards[0].answer, "Overconfident", "98\u202f%", "50\u202f%", "(shapes)")
-    assert mentions(view.cards[0].why, "all 80 answers on shapes", "98\u202f%")
-    assert [card.question for card in view.cards][2] == BREAKS
-    assert view.dataset == "shapes"
-    assert [part.title for part in parts(RESULTS_SECTION.build(boasting))] == ["shapes", "cubes"]
+    assert view.dataset == "cubes" and view.headline == "alpha is best on cubes."
+    first, elsewhere = view.cards[:2]
+    assert first.answer == "Images blurred (vr_b): 40.0 points lost" and "cubes" not in first.why
+    assert mentions(elsewhere.answer, "Overconfident", "98\u202f%", "50\u202f%", "(shapes)")
+    assert mentions(elsewhere.why, "On shapes, in all 80 answers", "98\u202f%")
+    assert (elsewhere.question, elsewhere.page) == (ELSEWHERE, "calibration")
+    assert BREAKS not in [card.question for card in view.cards], "the first tile says it"
+    assert [part.title for part in parts(RESULTS_SECTION.build(boasting))] == ["cubes", "shapes"]
+    assert not any("cubes" in card.answer + card.why for card in view.cards), "named once, in the headline"
+
+
+def test_news_of_the_original_prompts_comes_before_a_variation(make: Make) -> None:
+    evidence = with_cost(
+        make(Made(variations=("original", "vr_b"))), "vr_b", difference=-0.4, low=-0.5, high=-0.3
+    )
+    half = [float(place % 2) for place in range(len(evidence.outcomes))]
+    boasting = edited(evidence, "outcomes", "model == 'alpha'", confidence=0.98)
+    boasting = replace(boasting, outcomes=boasting.outcomes.assign(clean_correct=half))
+    cards = VERDICT_SECTION.build(boasting).cards
+    assert mentions(cards[0].answer, "Overconfident", "98\u202f%", "50\u202f%")
+    assert BREAKS in [card.question for card in cards] and ELSEWHERE not in [card.question for card in cards]
 
 
 def test_low_letter_mass_is_news(make: Make) -> None:
     evidence = make(Made())
     view = VERDICT_SECTION.build(with_metric(evidence, "low_mass_rate", value=0.4, low=0.3, high=0.5))
-    assert mentions(view.cards[0].answer, "40\u202f%", "not begin", "(shapes)")
+    assert mentions(view.cards[0].answer, "40\u202f%", "not begin")
     for low, items in ((0.005, 80), (0.3, 20)):  # hardly more than nothing, and too few questions
         numbers = {"value": 0.02 if items == 80 else 0.4, "low": low, "high": 0.5, "items": items}
         view = VERDICT_SECTION.build(with_metric(evidence, "low_mass_rate", **numbers))
@@ -312,13 +388,15 @@ def test_options_that_nobody_wrote_are_told_with_how_often_they_are_chosen(make:
     view = VERDICT_SECTION.build(evidence)
     assert view.added == "" and not any("template adds" in card.why for card in view.cards)
     blind = VERDICT_SECTION.build(with_chosen(evidence, "shapes", "blank", [-1, 0])).added
-    assert mentions(blind, "template adds “I don’t know”", "0.0", "50.0", "without the image on shapes")
+    assert mentions(
+        blind, "template adds “I don’t know”", "0.0\u202f% on shapes (50.0\u202f% without the image)"
+    )
     asked = with_chosen(
         with_chosen(evidence, "shapes", "original", [0, 1, -2, 2]), "shapes", "blank", [-2, -2, -2, 0]
     )
     view = VERDICT_SECTION.build(asked)
     assert mentions(view.added, "adds “None of the above” to the options of shapes", "25.0\u202f%")
-    assert "75.0\u202f% without the image on shapes" in view.added
+    assert "on shapes (75.0\u202f% without the image)" in view.added
 
 
 def test_options_that_are_there_and_never_chosen_are_told_as_well(make: Make) -> None:

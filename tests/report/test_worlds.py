@@ -37,39 +37,43 @@ from vouch.report.pages.verdict import VERDICT_SECTION, Verdict
 from vouch.report.table import Cell
 
 NAMES = r"[\w, ]+?"
+ONLY = r"[Ww]ith [\w ]+ (?:only a lead of \d+ points over guessing would show|not even a perfect model .*)"
 PATTERNS = {
     "best": rf"(\w+) is best on ({NAMES})(?:, tied for best on {NAMES})?",
-    "tied": rf"\w+ is tied for best on {NAMES}|No model stands out on {NAMES}: {NAMES} are tied",
-    "others": rf"others lead on {NAMES}",
+    "tied": rf"\w+ is tied for best on {NAMES}|{NAMES} are tied for best on \w+|[Nn]o model stands out on {NAMES}: {NAMES} are tied",
     "none": rf"[Nn]o model is shown to beat guessing on {NAMES}",
-    "small": rf"{NAMES} (?:is|are) too small to tell(?:: [\w ]+ (?:can show \d+ points|cannot even show .*))?",
-    "behind": r"On (\w+), (\w+) answers .*; (\w+) is [\d.]+ points behind .*",
-    "estimate": r"On \w+, [\w ]+ answers? .*",
-    "worth": r"On \w+, [\w ]+ (can show \d+ points over guessing; a smaller lead is often missed|cannot even show .*)|"
+    "small": rf"{NAMES} (?:is|are) too small to tell(?:: {ONLY})?",
+    "behind": r"(\w+) answers .*; (\w+) is [\d.]+ points behind .*",
+    "change": r"(?:On \w+: )?\w+ then answers .* of [\d,]+ questions? correctly, on the original prompts .*",
+    "estimate": r"[\w ]+ answers? .* of [\d,]+ questions? correctly.*",
+    "worth": rf"{ONLY}(?:; a smaller lead is often missed)?|"
     r"(About [\d,]+ would|These) show a lead of 10 points over guessing",
-    "boasts": r"Overconfident: \d+\s% confident, \d+\s% correct \((\w+)\)",
-    "loses": r".*\((\w+)\): [\d.]+ points lost",
-    "where": r"With this variation \w+ answers .* of [\d,]+ questions? on (\w+) correctly, on the original prompts .*",
+    "boasts": r"Overconfident: \d+\s% confident, \d+\s% correct(?: \((\w+)\))?",
+    "loses": r".*\((\w+)\): [\d.]+ points lost(?: \((\w+)\))?",
     "several": r"(\d+) of \d+ variations are shown to cost accuracy",
     "shift": r"Sets calibrated on the original prompts then cover only \d+\s%",
     "pairs": r"(?:All )?(\d+)(?: of \d+)? comparisons?",
-    "coverage": r"Is the coverage target .*\? (Yes|No|Unclear).*?\)(?:; over .*, it is shown to be kept in \d+ and broken in (\d+))?",
-    "alone": r"\d+\s% of the questions \((\w+)\)",
-    "handed over": r"Questions with a confidence below ([\d.]+)\s% go to a person",
+    "coverage": r"Its coverage is (consistent with|above|below) the target .*|"
+    r"Over the \d+ combinations .*, coverage is consistent with .* and below it in (\d+)",
+    "alone": r"\w+ can answer these alone .*: those with a confidence of at least ([\d.]+)\s%",
     "unseeing": rf"[Nn]o model is shown to use the image on {NAMES}",
     "doubts": r"(?:On \w+, )?\w+ is not shown to (?:beat dog, a language model(?:, on the .*)?|lose accuracy without the image) \(.*",
-    "looks": r"Yes: \d+\s% correct with it, \d+\s% without|Without the image it loses .* of accuracy on (\w+); .*",
+    "looks": r"Yes: \d+\s% correct with it, \d+\s% without|Without the image it loses .* of accuracy.*; .*",
     "misleads": r"It misleads: .*|Without the image it gains .*",
     "beside": r"Beats the language model: \d+\s% correct, the other \d+\s%",
-    "text": r"dog, a language model, answers .* of the (?:\d+ )?questions (?:with an image )?on (\w+) correctly with the text alone; guessing .*",
+    "text": r"dog, a language model, answers .* of the (?:\d+ )?questions (?:with an image )?correctly with the text alone; guessing .*",
     "beyond": r"That is .* beyond a guess|It is shown to beat guessing with the text alone",
     "beats": r"(\w+) beats it by .*",
     "silent": r"A model is recommended only if .*|Not shown|It is not shown to beat guessing|"
-    r"\w+ can answer these alone with at most 5\s% errors|The statement holds with 90\s% confidence for all models .*|"
-    r"No bad news|None shown|Too small to tell|[\d.]+ options in a set, .* coverage \(\w+\)|"
-    r"Tested but not significant: .*|Not measured: .*|None of \d+ variations? .*|In .* the mean confidence of .*|"
-    r"A set contains .*|For \d+\s% of .*|\w+ has too few questions .*|Significant by accuracy on .*|"
-    r"No model is recommended.*|Models that are not shown .*|\w+ is tied with .*",
+    r"\d+\s% of the questions|All others go to a person|This holds with 90\s% confidence for all models .*|"
+    r"None(?: here)?|With a threshold of its own, it is .*|On .* it is shown for no question: .*|"
+    r"Elsewhere the same threshold lets more errors through: .*|.*: every question goes to a person|"
+    r"No bad news(?: here)?|None shown|Too small to tell|[\d.]+ options in a set, .* coverage|Here there are .*|"
+    r"Tested and not shown: .*|Not measured: .*|None of \d+ variations .*|The only variation .*|"
+    r"(?:On \w+, i|I)n .* the mean confidence of .*|There is bad news on .* as well|"
+    r"A set contains .*|For \d+\s% of .*|There are too few questions .*|Pairs of models that differ .*|"
+    r"No model is recommended.*|Models that are not shown .*|\w+ is tied with .*|"
+    r"The cards are about .*|(?:This is (?:the only one|the largest) of|None of the) .*",
 }
 """Every sentence of the front page, by what it claims."""
 
@@ -77,10 +81,12 @@ PATTERNS = {
 def false_sentences(world: World, evidence: Evidence) -> list[str]:
     """The sentences of the front page that are false. Raises ValueError for a sentence that no pattern knows."""
     view, model = VERDICT_SECTION.build(evidence), preferred(evidence) or ""
-    texts = [view.headline.removesuffix(".").replace("; ", ". "), view.because, *view.warnings]
+    why, _, others = view.others.partition(" Elsewhere: ")
+    clauses = [text.removesuffix(".").replace("; ", ". ") for text in (view.headline, others) if text]
+    texts = [*clauses, view.because, *view.warnings, *([why] if why else [])]
     texts += [f"{card.answer}. {card.why}" for card in view.cards]
     return [row[1].text for row in view.grid.rows if _wrong_row(world, row)] + [
-        sentence for text in texts for sentence in _false_in(world, model, text)
+        sentence for text in texts for sentence in _false_in(world, model, view.dataset, text)
     ]
 
 
@@ -115,9 +121,10 @@ def _wrong_row(world: World, row: Sequence[Cell]) -> bool:
     )
 
 
-def _false_in(world: World, model: str, text: str) -> Iterator[str]:
-    """Sentences of one block, which may speak of the same dataset and variation."""
-    truth, where, change = world.accuracy, "", ""
+def _false_in(world: World, model: str, lead: str, text: str) -> Iterator[str]:
+    """Sentences of one block, which may speak of the same dataset and variation. lead: the dataset that is
+    meant if none is named."""
+    truth, where, change = world.accuracy, lead, ""
     for sentence in text.removesuffix(".").split(". "):
         known = (
             (kind, match) for kind, pattern in PATTERNS.items() if (match := re.fullmatch(pattern, sentence))
@@ -131,12 +138,10 @@ def _false_in(world: World, model: str, text: str) -> Iterator[str]:
             datasets = re.split(", | and ", match[2])
             wrong = any(truth[match[1], d] <= max(truth[each, d] for each in others) for d in datasets)
             wrong |= match[1] in {*world.unseeing, LANGUAGE_MODEL}
-        elif kind in ("tied", "others"):
+        elif kind == "tied":
             wrong = any(re.search(rf"\b{each}\b", sentence) for each in {*world.unseeing, LANGUAGE_MODEL})
         elif kind == "looks":
             wrong = model in world.unseeing
-        elif kind == "text":
-            where = match[1]
         elif kind == "misleads":
             wrong = True
         elif kind == "beats":
@@ -144,19 +149,14 @@ def _false_in(world: World, model: str, text: str) -> Iterator[str]:
         elif kind == "beside":
             wrong = model in world.unseeing
         elif kind == "behind":
-            wrong = truth[match[3], match[1]] >= truth[match[2], match[1]]
+            wrong = truth[match[2], lead] >= truth[match[1], lead]
         elif kind == "boasts":
-            wrong = (model, match[1]) not in world.boasts
+            wrong = (model, match[1] or lead) not in world.boasts
         elif kind == "loses":
-            change = match[1]
+            change, where = match[1], match[2] or lead
         elif kind == "alone":
-            where = match[1]
-        elif kind == "handed over":
-            wrong = _wrong_above(world, model, where, float(match[1]) / 100) > TOLERATED
-        elif kind == "where":
-            where = match[1]
-            wrong = world.losses.get((model, where, change), 0) <= 0
-        elif kind == "shift":
+            wrong = _wrong_above(world, model, lead, float(match[1]) / 100) > TOLERATED
+        elif kind in ("change", "shift"):
             wrong = world.losses.get((model, where, change), 0) <= 0
         elif kind == "several":
             wrong = int(match[1]) > len({key[2] for key in world.losses if key[0] == model})
@@ -164,24 +164,26 @@ def _false_in(world: World, model: str, text: str) -> Iterator[str]:
             apart = [truth[a, d] != truth[b, d] for d in world.groups for a, b in combinations(MODELS, 2)]
             wrong = int(match[1]) > sum(apart)
         elif kind == "coverage":
-            wrong = match[1] == "No" or int(match[2] or 0) > 0
+            wrong = match[1] == "below" or int(match[2] or 0) > 0
         if wrong:
             yield sentence
 
 
+def _told(view: Verdict, pattern: str) -> bool:
+    """Whether a card says this of set0."""
+    where = "" if view.dataset == "set0" else r" \(set0\)"
+    return any(re.fullmatch(pattern + where, card.answer) for card in view.cards)
+
+
 EACH = int(os.environ.get("WORLDS", "60")) // len(KINDS)
 NAMED: dict[str, Callable[[Verdict], bool]] = {
-    "better": lambda view: bool(re.match(r"ant is best on [\w, ]*\bset0\b", view.headline)),
-    "fragile": lambda view: any(
-        "(vr_b_5): " in c.answer and " on set0 correctly" in c.why for c in view.cards
-    ),
-    "unseeing": lambda view: bool(
-        re.match(r"No model is shown to use the image on [\w, ]*set0", view.headline)
-    ),
-    "one_sees": lambda view: bool(re.match(r"ant is best on [\w, ]*\bset0\b", view.headline)),
+    "better": lambda view: bool(re.search(r"ant is best on [\w, ]*\bset0\b", view.headline + view.others)),
+    "fragile": lambda view: _told(view, r".*\(vr_b_5\): .*"),
+    "unseeing": lambda view: view.headline == f"No model is shown to use the image on {view.dataset}.",
+    "one_sees": lambda view: bool(re.search(r"ant is best on [\w, ]*\bset0\b", view.headline + view.others)),
     "other_lead": lambda view: view.headline == "No model is shown to use the image on set0.",
     "sees_less": lambda view: bool(re.match(r"ant is (?:tied for )?best on set0", view.headline)),
-    "overconfident": lambda view: bool(re.fullmatch(r"Overconfident: .* \(set0\)", view.cards[0].answer)),
+    "overconfident": lambda view: _told(view, r"Overconfident: .*"),
 }
 """Whether the front page tells the one effect of a world of that kind."""
 

@@ -71,6 +71,13 @@ def json_argument(what: str = "") -> Argument:
     return argument("--json", action="store_true", help=f"for programs{what and f': {what}'}")
 
 
+def wide_argument() -> Argument:
+    """`--wide`, for every command whose tables may be wider than the terminal; `vouch` itself obeys it."""
+    return argument(
+        "--wide", action="store_true", help="all columns and whole names, wider than the terminal or not"
+    )
+
+
 class Command(NamedTuple):
     """An imported command. help: its line in `vouch --help`. outside: if no checkout is needed."""
 

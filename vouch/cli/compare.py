@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.stats import binomtest
 
-from vouch.cli.command import argument, command, json_argument
+from vouch.cli.command import argument, command, json_argument, wide_argument
 from vouch.cli.compare_screen import screen
 from vouch.cli.gate import exit_status, failures, rule, unjudged
 from vouch.cli.leaderboard import (
@@ -22,6 +22,7 @@ from vouch.cli.leaderboard import (
     blind_of,
     cells,
     left_out,
+    main_outputs,
     small,
     warn_if_outdated,
 )
@@ -73,6 +74,7 @@ _COLUMNS = (
     ),
     argument("--output", choices=OUTPUTS, help="only this request type"),
     json_argument("all categories, full precision"),
+    wide_argument(),
     argument(
         "--fail-if", action="append", default=[], metavar="RULE", help='e.g. "accuracy < -0.02": exit with 3'
     ),
@@ -85,8 +87,8 @@ def run(options: argparse.Namespace) -> int:
     TSV, XLSX or parquet with the columns item, model and score, and prompt, run and group if there are any),
     or logs of lm-evaluation-harness, lmms-eval, Inspect or VLMEvalKit, one of each model. Files give means
     with ranks, paired differences of all models, what the data could have shown, and how much of the variance
-    is due to the question, the prompt and the sampling. They take no option but --json. The rest is about
-    models.
+    is due to the question, the prompt and the sampling. They take --json and --wide alone. The rest is
+    about models.
 
     It also shows whose prediction sets are smaller, which model is better calibrated, which questions only
     one of them answers correctly, and in which categories they differ most. Differences are always A minus B,
@@ -163,7 +165,7 @@ def _files(options: argparse.Namespace) -> list[Path]:
         "--fail-if": options.fail_if,
     }
     if wrong := next((flag for flag, value in flags.items() if value), None):
-        raise UserError(f"{wrong}: is for models of a checkout; files take --json alone")
+        raise UserError(f"{wrong}: is for models of a checkout; files take --json and --wide alone")
     given = [options.first, *options.others]
     if names := [name for name in given if isinstance(name, str)]:
         raise UserError(f"{names[0]}: is no file, but the others are; give files alone, or two models")
@@ -238,10 +240,8 @@ def corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
 def _corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
     """The rows of one family of tests."""
     few = small(every)
-    firsts: dict[str, str] = {}
-    for dataset, _, output, _ in every:
-        firsts[dataset] = min(firsts.get(dataset, output), output, key=OUTPUTS.index)
-    counted = [row["dataset"] not in few and firsts.get(row["dataset"]) == row["output"] for row in rows]
+    main = main_outputs(every)
+    counted = [row["dataset"] not in few and main.get(row["dataset"]) == row["output"] for row in rows]
     p = holm([row["p"] if is_claim else None for row, is_claim in zip(rows, counted, strict=True)])
     claims = sum(each is not None for each in p)
     return [

@@ -6,27 +6,52 @@ from vouch.cli.leaderboard import (
     Row,
     long_name,
 )
-from vouch.cli.printing import interval, number, plain_lines, table
+from vouch.cli.printing import Column, interval, number, paragraphs, table, wrapped
 from vouch.report import formatting, gates
 from vouch.tables import HEADLINE
+
+_PAIR = (Column("dataset", cut=True), Column("output"))
+_ACCURACY = (
+    *_PAIR,
+    Column("items", right=True, rank=2),
+    *(Column(name, right=True, rank=1) for name in "AB"),
+    Column("A - B", right=True),
+    Column("p", right=True),
+    Column("verdict"),
+    Column("minimum detectable effect", right=True, rank=3),
+)
+_COUNTS = (
+    *_PAIR,
+    *(Column(name, right=True) for name in ("both correct", "only A", "only B", "neither", "McNemar p")),
+)
+_CERTAINTY = (
+    *_PAIR,
+    Column("set size A - B", right=True, rank=1),
+    Column("with APS", right=True, rank=2),
+    *(Column(f"{name} {side}", right=True) for name in ("coverage", "ECE") for side in "AB"),
+)
+_CATEGORIES = (
+    *_PAIR,
+    Column("category", cut=True),
+    *(Column(name, right=True) for name in ("items", "A", "B", "A - B")),
+)
 
 
 def screen(first: str, second: str, entries: Sequence[Row], categories: Sequence[Row]) -> str:
     """The tables as text for a person."""
     variation = long_name(entries[0]["variation"])
-    text = f"A is {first}, B is {second}; prompts: {variation}; clean protocol\n\n"
-    head = ["dataset", "output", "items", "A", "B", "A - B", "p", "verdict", "minimum detectable effect"]
-    text += "Which is correct more often?\n" + table(head, list(map(_accuracy, entries)), {2, 3, 4, 5, 6, 8})
-    text += plain_lines(
+    text = wrapped(f"A is {first}, B is {second}; prompts: {variation}; clean protocol") + "\n"
+    text += "Which is correct more often?\n" + table(_ACCURACY, list(map(_accuracy, entries)))
+    text += paragraphs(
         f"{each['dataset']}: one of them takes no images, so A - B and its p count the "
         f"{each['accuracy']['with_image']} questions with an image only."
         for each in entries
         if "with_image" in each["accuracy"]
     )
-    head = ["dataset", "output", "both correct", "only A", "only B", "neither", "McNemar p"]
-    head += ["set size A - B (LAC)", "(APS)", "coverage A", "B", "ECE A", "B"]
-    text += "\nWhich questions does only one answer correctly, and how certain are they?\n"
-    text += table(head, list(map(_counts, entries)), range(2, 13))
+    text += "\nWhich questions does only one answer correctly?\n" + table(
+        _COUNTS, list(map(_counts, entries))
+    )
+    text += "\nHow certain are they?\n" + table(_CERTAINTY, list(map(_certainty, entries)))
     if categories:
         lines = [
             [
@@ -35,8 +60,7 @@ def screen(first: str, second: str, entries: Sequence[Row], categories: Sequence
             ]
             for each in categories
         ]
-        head = ["dataset", "output", "category", "items", "A", "B", "A - B"]
-        text += "\nWhere do they differ most?\n" + table(head, lines, {3, 4, 5, 6})
+        text += "\nWhere do they differ most?\n" + table(_CATEGORIES, lines)
     return text
 
 
@@ -58,7 +82,7 @@ def verdict(gap: Mapping[str, float | None]) -> str:
     if p is None or difference is None:
         return "n.a."
     if p >= gates.SIGNIFICANCE:
-        return "no significant difference"
+        return "not significant"
     return "A is better" if difference > 0 else "B is better"
 
 
@@ -67,11 +91,18 @@ def _p(value: float | None) -> str:
 
 
 def _counts(entry: Row) -> list[str]:
-    correct, sides = entry["counts"] or {}, (entry["first"], entry["second"])
+    correct = entry["counts"] or {}
     return [
         *(entry["dataset"], entry["output"]),
         *(str(correct.get(name, "n.a.")) for name in ("both", "first_only", "second_only", "neither")),
         _p(correct.get("mcnemar_p")),
+    ]
+
+
+def _certainty(entry: Row) -> list[str]:
+    sides = (entry["first"], entry["second"])
+    return [
+        *(entry["dataset"], entry["output"]),
         *(interval(entry["set_size"][score], "difference") for score in HEADLINE),
         *(number(side[name]["value"]) for name in ("coverage_lac", "ece") for side in sides),
     ]

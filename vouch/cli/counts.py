@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from vouch.cli.lengths import TEXT_TOKENS, rows_of_pack
-from vouch.cli.printing import table
+from vouch.cli.printing import Column, table, wrapped
 from vouch.datasets.config import DatasetEntry
 from vouch.datasets.fetch.download import is_here, locate, promised
 from vouch.datasets.fetch.origin import REMOTE
@@ -25,8 +25,8 @@ from vouch.datasets.options import BUILT_SCHEMES
 from vouch.datasets.read.files import SourceFiles
 from vouch.models.batching import Passes, PlannedRow, count_passes
 from vouch.models.config import ExtractConfig
-from vouch.models.kinds import sees_images
-from vouch.models.lock_entry import OPENAI, LockEntry
+from vouch.models.kinds import cannot_give, sees_images
+from vouch.models.lock_entry import LockEntry
 from vouch.models.packs import PACK_PROMPTS
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
@@ -148,10 +148,23 @@ class Count:
         """The number of prompts for a person."""
         return f"{self.bound} {self.prompts}".lstrip()
 
-    def of(self, config: ExtractConfig, model: str, dataset: str, sees: bool = True) -> "Count":
-        """The prompts that one model is asked. sees: whether it takes images."""
+    def of(
+        self,
+        config: ExtractConfig,
+        model: str,
+        dataset: str,
+        sees: bool = True,
+        lacking: Collection[str] = (),
+    ) -> "Count":
+        """The prompts that one model is asked. sees: whether it takes images. lacking: request types that it
+        has no answers to."""
         if not sees and self.without_images is not None:
-            return self.without_images.of(config, model, dataset)
+            return self.without_images.of(config, model, dataset, lacking=lacking)
+        if lacking:
+            outputs = {output: n for output, n in self.outputs.items() if output not in lacking}
+            rows = {row: n for row, n in self.rows.items() if row.output not in lacking}
+            texts = {} if TEXT in lacking else self.texts
+            return replace(self, outputs=outputs, rows=rows, texts=texts).of(config, model, dataset)
         sampled = (
             (sum(count for name, count in self.texts.items() if one.of_variation(name)), one.samples)
             for one in config.sampled(model, dataset)
@@ -197,9 +210,15 @@ _PROBES = (
 """Questions to which as many variations as possible apply: with four options, two images, no options."""
 
 
-def estimate(items: Items, entry: DatasetEntry, variations: Sequence[str]) -> Count:
-    """Estimates prompts for a dataset that has none yet, by its kinds of questions. Raises UserError."""
-    template, loaded = read_template(entry.template, entry.variant), list(map(load_variation, variations))
+def estimate(
+    items: Items, entry: DatasetEntry, variations: Sequence[str], wanted: Sequence[str] | None = None
+) -> Count:
+    """Estimates prompts for a dataset that has none yet, by its kinds of questions.
+
+    wanted: `outputs` of the profile. Raises UserError.
+    """
+    template = read_template(entry.template, entry.variant, entry.outputs or wanted)
+    loaded = list(map(load_variation, variations))
     kinds = kinds_of_questions(entry)
     count, prompts, asked = items.count or 0, 0, {}
     for one in loaded:
@@ -298,12 +317,19 @@ def take_images(project: Project) -> dict[str, bool]:
     return {name: sees_images(name, source, locked.get(name)) for name, source in project.models.items()}
 
 
+def what_is_lacking(project: Project) -> dict[str, dict[str, str]]:
+    """By model, the request types that it has no answers to, with the reason, as far as is known."""
+    locked = locked_models()
+    listed = [name for name, source in project.models.items() if source == str(MODELS)]
+    return {name: reasons for name in listed if (reasons := cannot_give(locked[name]))}
+
+
 def count_datasets(
     project: Project, items: Mapping[str, Items], touched: Collection[str]
 ) -> dict[str, Count]:
     """Prompts of each dataset: counted in its table, or estimated if `touched` stages will make a new one."""
     return {
-        name: estimate(items[name], entry, variations_of(project, name))
+        name: estimate(items[name], entry, variations_of(project, name), project.outputs)
         if f"vary@{name}" in touched
         else count_prompts(prompts_path(name))
         for name, entry in project.datasets.items()
@@ -334,11 +360,14 @@ def judge_prompts(
 
 def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cells) -> list[dict[str, Any]]:
     """The work of each model, with GPU hours for models of the hub and prices for those on servers."""
-    locked, sees = locked_models(), take_images(project)
+    locked, sees, lacking = locked_models(), take_images(project), what_is_lacking(project)
     costs = []
     for name, source in project.models.items():
         datasets = [dataset for model, dataset in cells_asked if model == name]
-        own = [counts[dataset].of(project.extract, name, dataset, sees[name]) for dataset in datasets]
+        own = [
+            counts[dataset].of(project.extract, name, dataset, sees[name], lacking.get(name, ()))
+            for dataset in datasets
+        ]
         if not own:
             continue
         entry = locked[name] if source == str(MODELS) else None
@@ -384,17 +413,20 @@ def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int,
     """Requests, tokens in, tokens out, and their price, for an entry that has prices.
 
     Letters cost one output token, and so does each request in which a server scores a prompt or one of its
-    options. Texts cost `cap` tokens after the thought. A model that thinks is asked only for texts.
+    options. Texts cost `cap` tokens after the thought. What the model has no answers to is not asked.
     """
-    prices, thought = entry.prices, entry.thought_tokens
+    prices, thought, lacking = entry.prices, entry.thought_tokens, cannot_give(entry)
     assert prices
-    scored = entry.source.kind == "server" and entry.source.url != OPENAI
     short, texts, words = 0, 0, 0.0
     for one in counts:
-        asked = {TEXT: one.outputs.get(TEXT, 0) + one.samples}
-        if not thought:
-            asked[LETTERS] = one.outputs.get(LETTERS, 0)
-            asked[LIKELIHOOD] = scored * (1 + OPTIONS) * one.outputs.get(LIKELIHOOD, 0)
+        asked = {
+            TEXT: one.outputs.get(TEXT, 0) + one.samples,
+            LETTERS: one.outputs.get(LETTERS, 0),
+            LIKELIHOOD: (1 + OPTIONS) * one.outputs.get(LIKELIHOOD, 0),
+        }
+        asked = {
+            output: number for output, number in asked.items() if output == TEXT or output not in lacking
+        }
         words += sum(number * one.prompt_tokens(output) for output, number in asked.items())
         texts, short = texts + asked.pop(TEXT), short + sum(asked.values())
     requests = short + texts
@@ -414,9 +446,10 @@ def hours_table(models: Sequence[Mapping[str, Any]]) -> str:
         for one in models
         if "gpu_hours" in one
     ]
-    head = ["model", "billions", "prompts", "GPU hours"]
-    note = "GPU hours: an estimate from parameters x tokens (docs/internals/performance.md), not measured\n"
-    return table(head, rows, right={1, 2, 3}) + note if rows else ""
+    columns = [Column("model", cut=True)]
+    columns += [Column(name, right=True) for name in ("billions", "prompts", "GPU hours")]
+    note = "GPU hours: an estimate from parameters x tokens (docs/internals/performance.md), not measured"
+    return table(columns, rows) + wrapped(note) if rows else ""
 
 
 def prices_table(models: Sequence[Mapping[str, Any]]) -> str:
@@ -429,10 +462,11 @@ def prices_table(models: Sequence[Mapping[str, Any]]) -> str:
         for one in models
         if "price" in one
     ]
-    head = ["model", "requests", "million tokens in", "out", "price"]
+    columns = [Column("model", cut=True)]
+    columns += [Column(name, right=True) for name in ("requests", "million tokens in", "out", "price")]
     note = (
         f"price: an estimate by {MODELS}, in its currency: lengths estimated, an image of "
         f"{IMAGE[0]} x {IMAGE[1]} pixels a request, {OPTIONS} options to score, texts of full length, no "
-        "discount\n"
+        "discount"
     )
-    return table(head, rows, right={1, 2, 3, 4}) + note if rows else ""
+    return table(columns, rows) + wrapped(note) if rows else ""

@@ -14,8 +14,7 @@ from typing import NamedTuple
 from vouch.cli.leaderboard import Row, long_name
 from vouch.cli.printing import plain
 from vouch.metrics.metric import CLEAN
-from vouch.metrics.tables import UNANSWERED
-from vouch.metrics.unranked import WORTH_SAYING
+from vouch.metrics.unranked import UNANSWERED, WORTH_SAYING
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.tables import HEADLINE
 from vouch.tables.asked import ORIGINAL

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.special import softmax
 
-from vouch.cli.command import argument, command, json_argument, path_argument
+from vouch.cli.command import argument, command, json_argument, path_argument, wide_argument
 from vouch.cli.item_screen import FLIPPED, NOT_FLIPPED, SAME, question, screen
 from vouch.cli.leaderboard import Row, warn_if_outdated
 from vouch.cli.printing import as_json, plain
@@ -59,6 +59,7 @@ from vouch.tables.table import Table
         "--detail", action="store_true", help="options and texts of every variation, all words of texts"
     ),
     json_argument("everything that --detail shows, all digits"),
+    wide_argument(),
     path_argument(
         "--images",
         metavar="FOLDER",

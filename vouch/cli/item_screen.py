@@ -1,6 +1,6 @@
 """The screen of `vouch item`: the question, a table of all answers, and a block for each that shows why.
 
-Lines have at most 80 characters. The table has a line for each prompt; a block shows, of the original prompt
+Lines fit the terminal. The table has a line for each prompt; a block shows, of the original prompt
 or of all, the numbers behind the answer: logits and letter mass, or the text and how it was read.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from vouch.cli.leaderboard import Row, long_name
-from vouch.cli.printing import WIDTH, cut, number, plain, plain_lines, table, wrapped
+from vouch.cli.printing import Column, cut, number, plain, plain_lines, table, terminal, wrapped
 from vouch.tables.answered import LOW_MASS
 from vouch.tables.asked import KEPT, ORIGINAL, TEXT, images_path
 from vouch.tables.results import JUDGE, REFUSAL, SEVERAL, UNPARSED
@@ -17,7 +17,15 @@ from vouch.tables.results import JUDGE, REFUSAL, SEVERAL, UNPARSED
 FLIPPED, SAME, NOT_FLIPPED = "flipped", "same", "not_flipped"
 LINES = 8  # of a text; --detail shows all
 SAMPLES = 3  # of a text; --detail shows all
-_NARROWEST = 8  # characters of a column that gives way to others
+_ANSWERS = (
+    Column("variation", cut=True),
+    Column("answer", cut=True),
+    Column(""),
+    Column("confidence", right=True),
+    Column("LAC", cut=True),
+    Column("APS", cut=True),
+    Column("original"),
+)
 
 
 def question(dataset: str, item: Row) -> str:
@@ -49,7 +57,6 @@ def screen(entries: Sequence[Row], detail: bool = False) -> str:
 
 def _answers(entries: Sequence[Row]) -> str:
     """A line for each prompt, below one that names model and request type."""
-    head = ["variation", "answer", "", "confidence", "LAC", "APS", "original"]
     rows = [
         [
             f" {_code(entry)}",
@@ -58,36 +65,9 @@ def _answers(entries: Sequence[Row]) -> str:
         ]
         for entry in entries
     ]
-    top, rule, *body = fitted(head, rows, gives_way=(0, 1, 4, 5), right={3}).splitlines()
-    text, group = [top, rule], None
-    for entry, line in zip(entries, body, strict=True):
-        if (entry["model"], entry["output"]) != group:
-            group = (entry["model"], entry["output"])
-            blind = "" if entry["sees"] else " (a language model, asked without images)"
-            text.append(cut(", ".join(group) + blind, WIDTH))
-        text.append(line)
-    return "\n".join(text) + "\n\n"
-
-
-def fitted(
-    head: Sequence[str], rows: Sequence[Sequence[str]], gives_way: Sequence[int], right: set[int]
-) -> str:
-    """A table of at most WIDTH characters, if the columns that give way can be cut so far."""
-    shown = [[plain(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(head, *shown, strict=True)]
-    while sum(widths) + 2 * len(widths) > WIDTH:
-        widest = max(gives_way, key=lambda index: widths[index])
-        if widths[widest] <= _NARROWEST:
-            break
-        widths[widest] -= 1
-    cells = [
-        [
-            (" " if cell.startswith(" ") else "") + cut(cell, width - cell.startswith(" "))
-            for cell, width in zip(row, widths, strict=True)
-        ]
-        for row in shown
-    ]
-    return table(head, cells, right=right)
+    blind = {True: "", False: " (a language model, asked without images)"}
+    titles = [f"{entry['model']}, {entry['output']}{blind[entry['sees']]}" for entry in entries]
+    return table(_ANSWERS, rows, titles) + "\n"
 
 
 def _code(entry: Row) -> str:
@@ -153,7 +133,9 @@ def _block(entry: Row, detail: bool) -> Iterator[str]:
     if entry["text"] is not None:
         yield _text(entry["text"], detail)
     samples = entry["samples"] if detail else entry["samples"][:SAMPLES]
-    yield from (wrapped(cut(f"at {one['temperature']:g}: {one['text']}", WIDTH - 2), "  ") for one in samples)
+    yield from (
+        wrapped(cut(f"at {one['temperature']:g}: {one['text']}", terminal() - 2), "  ") for one in samples
+    )
     if more := len(entry["samples"]) - len(samples):
         yield f"  and {more} more samples\n"
 
@@ -179,7 +161,7 @@ def _facts(entry: Row) -> Iterator[str]:
     if entry["problem"] is not None:
         yield f"no answer: {entry['problem']}"
     if entry["reasoning"]:
-        yield cut(f"thought: {entry['reasoning']}", 3 * WIDTH)
+        yield cut(f"thought: {entry['reasoning']}", 3 * terminal())
     mass, spelling = entry["letter_mass"], entry["spelling"]
     words = [] if mass is None else [f"letter mass {mass:.3f}"]
     if entry["bracket_mass"] and entry["bracket_mass"] >= LOW_MASS / 10:
@@ -220,10 +202,10 @@ def _options(entry: Row) -> str:
         words = [name for name in ("answer", "correct") if one[name]]
         words += [score.upper() for score in ("lac", "aps") if one["option"] in (entry[score] or ())]
         numbers = [_number(one, key) for key in known]
-        rows.append([f" {one['option']}", *numbers, ", ".join(words)])
-    head = [" option", *(_COLUMNS[key][0] for key in known), ""]
-    top, _, *body = fitted(head, rows, gives_way=(0,), right=set(range(1, 1 + len(known)))).splitlines()
-    return "".join(f" {line}\n" for line in (top, *body))
+        rows.append([f"  {one['option']}", *numbers, ", ".join(words)])
+    numbers_of = (Column(_COLUMNS[key][0], right=True) for key in known)
+    top, _, *body = table([Column("  option", cut=True), *numbers_of, Column("")], rows).splitlines()
+    return "".join(f"{line}\n" for line in (top, *body))
 
 
 def _number(option: Row, key: str) -> str:
@@ -237,7 +219,7 @@ def _text(text: str, detail: bool) -> str:
     lines = [
         part
         for line in text.splitlines() or [""]
-        for part in textwrap.wrap(plain(line), WIDTH - 4, drop_whitespace=False) or [""]
+        for part in textwrap.wrap(plain(line), terminal() - 4, drop_whitespace=False) or [""]
     ]
     shown = lines if detail else lines[:LINES]
     more = f"  … {len(lines) - len(shown)} more lines (--detail)\n" if len(shown) < len(lines) else ""

@@ -10,12 +10,14 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from vouch.cli.printing import and_more, plain_lines
+from vouch.cli.printing import and_more, paragraphs
 from vouch.metrics.blind import BLIND_RATE
+from vouch.metrics.unranked import UNANSWERED, Place, outputs_of, unanswered, unranked
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.state import states
 from vouch.report.gates import shown, too_small
 from vouch.tables import HEADLINE
+from vouch.tables.answered import first_problem
 from vouch.tables.asked import ITEMS, ORIGINAL, OUTPUTS, items_path
 
 Line = tuple[str, str, str, str]  # dataset, variation, output, model
@@ -30,7 +32,8 @@ def cells(rows: Iterable[Row], protocol: str, variations: bool = False) -> Cells
 
     These are rows of the original prompts, if a dataset has them, or with `variations` of all; means over
     several variations are left out. Prediction sets count only with one threshold for all questions and the
-    main alpha: the faithful protocol has no others. Numbers that the report's gates hold back are left out.
+    main alpha: the faithful protocol has no others. Numbers that the report's gates hold back are left out,
+    and so are lines without a single answer.
     """
     rows = list(rows)
     by_line: dict[Line, dict[Column, Row]] = {}
@@ -43,7 +46,12 @@ def cells(rows: Iterable[Row], protocol: str, variations: bool = False) -> Cells
         if row["protocol"] == protocol and row["category"] == "all" and main_sets and variation and chosen:
             line = by_line.setdefault((dataset, variation, row["output"], row["model"]), {})
             line[row["metric"], row["score"]] = row
-    return {key: shown(of) for key, of in by_line.items()}
+    return {key: shown(of) for key, of in by_line.items() if not _is_mute(of)}
+
+
+def _is_mute(of: Mapping[Column, Row]) -> bool:
+    """Whether a line has not a single answer."""
+    return bool(of.get((UNANSWERED, ""), {}).get("value") == 1)
 
 
 def small(numbers: Cells) -> dict[str, str]:
@@ -92,6 +100,12 @@ def blind_of(numbers: Cells) -> set[tuple[str, str]]:
     return {(dataset, model) for (dataset, *_, model), of in numbers.items() if is_blind(of)}
 
 
+def main_outputs(numbers: Cells) -> dict[str, str]:
+    """By dataset, the main request type, as in the report."""
+    places = [(model, dataset, output) for dataset, _, output, model in numbers]
+    return {dataset: main for dataset, (main, *_) in outputs_of(places).items()}
+
+
 def ordered(numbers: Cells) -> list[Line]:
     """Lines by dataset, variation, request type and accuracy, highest first; in small datasets by name. Blind
     baselines come last."""
@@ -123,14 +137,19 @@ def long_name(variation: str) -> str:
 
 
 def left_out(rows: Iterable[Row]) -> str:
-    """A line for each model, dataset and request type of these rows that is left out of claims."""
-    from vouch.metrics.unranked import unranked
+    """A line for each model, dataset and request type of these rows that is left out of claims, or empty."""
     from vouch.report.caveats import NOTE, REMEDY
+    from vouch.report.caveats import unanswered as without_answers
 
+    rows = list(rows)
     left = sorted(unranked(rows), key=lambda key: (key[1], key[0], key[2]))
-    return plain_lines(
+    problems = {place: first_problem(*place) for place in unanswered(rows)}
+    asked: dict[str, set[Place]] = {}
+    for row in rows:
+        asked.setdefault(row["dataset"], set()).add((row["model"], row["dataset"], row["output"]))
+    return paragraphs(
         f"{dataset}: {model} {NOTE[output]}. {REMEDY[output]}" for model, dataset, output in left
-    )
+    ) + paragraphs(without_answers(problems, asked))
 
 
 def warn_if_outdated() -> None:

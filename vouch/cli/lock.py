@@ -9,13 +9,13 @@ from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 
 from vouch.cli.command import argument, command
-from vouch.cli.use import copies_of, edited, editor, flow
+from vouch.cli.use import copies_of, edited, editor, flow, flowing
 from vouch.datasets.config import DatasetEntry
 from vouch.datasets.fetch.download import fetch
 from vouch.datasets.fetch.hub import commit_of
 from vouch.datasets.fetch.origin import REMOTE, Download, Origin
 from vouch.models.kinds import check_model_type, takes_images
-from vouch.models.lock_entry import LOCAL_ENGINE, FolderSource, HubSource
+from vouch.models.lock_entry import LOCAL_ENGINE, FolderSource, HubSource, ServerSource
 from vouch.models.pins import (
     check_model_folder,
     count_parameters,
@@ -30,6 +30,7 @@ from vouch.pipeline.hub import BRANCH
 from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import loads
 from vouch.tables.answered import folder_digests, read_json
+from vouch.tables.asked import OUTPUTS
 
 
 def with_origin(text: str) -> list[str]:
@@ -203,21 +204,31 @@ def locked(
         fill(entry, files, dtype_of(config), count_parameters(folder), {})
         pinned_to = f"{folder}, {len(files)} files" + _noted(name, entry, takes_images(config))
     else:
-        from vouch.models.server.images import served_without_images
-
-        without = served_without_images(name, source.url, source.name)
-        if not without:
-            advice = (
-                f"does not answer whether {source.name} takes images; start it and run "
-                f"`vouch lock {name}` again"
-                if without is None
-                else "use it as it is"
-            )
-            raise UserError(f"{MODELS}: {name} is on a server, which has no files to pin; {advice}")
-        pinned_to = f"{source.name} at {source.url}" + _noted(name, entry, sees=False)
+        pinned_to = f"{source.name} at {source.url}" + _of_server(name, entry, source)
     changed = edited(document)
     _validated(changed)
     return changed, pinned_to
+
+
+def _of_server(name: str, entry: CommentedMap, source: ServerSource) -> str:
+    """Asks a server what its model can do, and writes that into the entry; says what. Raises UserError."""
+    from vouch.models.server.abilities import served_abilities
+
+    can = served_abilities(name, source.url, source.name)
+    noted = _noted(name, entry, sees=False) if can.sees is False else ""
+    if can.outputs is not None and (can.outputs != OUTPUTS or "outputs" in entry):
+        _put(entry, "outputs", None)
+        entry["outputs"] = flowing(can.outputs)  # also in place of another list
+        noted += f"; it gives {', '.join(can.outputs)}"
+    if not noted:
+        advice = (
+            f"does not answer whether {source.name} takes images and gives log-probabilities; start it and "
+            f"run `vouch lock {name}` again"
+            if can.sees is None or can.outputs is None
+            else "use it as it is"
+        )
+        raise UserError(f"{MODELS}: {name} is on a server, which has no files to pin; {advice}")
+    return noted
 
 
 def _noted(name: str, entry: CommentedMap, sees: bool) -> str:

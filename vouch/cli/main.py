@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vouch.cli.command import Command, Found, Parser, commands, imported, purpose
-from vouch.cli.printing import plain
+from vouch.cli.printing import plain, unlimited
 from vouch.params.start import check_place
 from vouch.pipeline.errors import COMMANDS, NO_THREAD, UserError, meant, refused_by_system, without_threads
 from vouch.pipeline.terminal import open_streams, warnings_aside
@@ -54,7 +54,7 @@ def main(argv: list[str] | None = None) -> int:
         if not command.outside(options):
             os.chdir(_checkout())
             check_place()
-        with warnings_aside():
+        with warnings_aside(), unlimited(getattr(options, "wide", False)):
             return int(command.run(options))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

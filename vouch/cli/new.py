@@ -4,7 +4,7 @@ import argparse
 import os
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,11 @@ from vouch.cli.command import FILES, argument, command
 from vouch.cli.lock import locked
 from vouch.cli.printing import plain, plain_lines
 from vouch.cli.schema import FOLDER
-from vouch.cli.use import MODELINE, PROFILES, as_params, edited, editor, flow
+from vouch.cli.use import MODELINE, PROFILES, as_params, edited, editor, flow, flowing
 from vouch.datasets.loaders import jsonl
 from vouch.datasets.read.files import SourceFiles
 from vouch.datasets.read.forms import ENDINGS
-from vouch.models.kinds import sees_images
+from vouch.models.kinds import cannot_give, sees_images
 from vouch.models.lock_entry import SERVER_ENGINE
 from vouch.params.check import TRAINED, check_params
 from vouch.params.project import MODELS, PARAMS, Models
@@ -24,6 +24,7 @@ from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import write_text
 from vouch.pipeline.validation import NAME, validated
 from vouch.pipeline.yaml12 import load, loads
+from vouch.tables.asked import LETTERS, OUTPUTS, TEXT
 from vouch.tables.results import model_slug
 
 HUB = "hub:"
@@ -68,7 +69,8 @@ def run(options: argparse.Namespace) -> int:
     for each column (docs/add-a-dataset.md). A model is one of these: a folder of weights or of
     released answers; a repository of the hub, which is pinned in models.lock and needs the network; or a
     server that speaks OpenAI's protocol, which becomes an entry of models.lock (write URL#NAME if it serves
-    several models).
+    several models). A server is asked once, in a few requests of one token, whether it takes images and gives
+    log-probabilities; if it gives none, the profile asks for texts as well.
 
     Examples:
       vouch new mine --data ../kites --model ../weights/my-model
@@ -92,7 +94,9 @@ def run(options: argparse.Namespace) -> int:
         named.append((name, source))
     _distinct("--model", options.model, [name for name, _ in named])
     models = dict(named)
-    text = _profile(options.name, datasets, models, dict(_trained(models)))
+    silent = _without_letters(models, lock)
+    outputs = [*([] if len(silent) == len(models) else [LETTERS]), TEXT] if silent else None
+    text = _profile(options.name, datasets, models, dict(_trained(models)), outputs)
     try:
         if lock != before:
             write_text(MODELS, lock)
@@ -107,6 +111,9 @@ def run(options: argparse.Namespace) -> int:
     print(f"new: {path}: {plain(data)}, for {plain(', '.join(models))}")
     for name in _without_images(models, lock):
         print(f"new: {plain(name)} takes no images: it is asked the questions without them")
+    for name, why in silent.items():
+        texts = f"has `outputs: [{', '.join(outputs or ())}]`, so that its texts are scored"
+        print(f"new: {plain(name)} gives no letters: {why}; {path} {texts}")
     print(plain_lines(f"new: {note}" for note in notes), end="")
     print(f"new: `vouch use {options.name}` {next_steps}")
     return 0
@@ -187,6 +194,13 @@ def _without_images(models: dict[str, str], lock: str) -> Iterator[str]:
     return (name for name, source in models.items() if not sees_images(name, source, entries.get(name)))
 
 
+def _without_letters(models: dict[str, str], lock: str) -> dict[str, str]:
+    """The models that give no letters, with the reason, as far as is known."""
+    entries = validated(Models, loads(lock, str(MODELS)), str(MODELS)).models
+    lacking = {name: cannot_give(entries[name]) for name in models if name in entries}
+    return {name: reasons[LETTERS] for name, reasons in lacking.items() if LETTERS in reasons}
+
+
 def _trained(models: dict[str, str]) -> Iterator[tuple[str, Any]]:
     """The entries of `train` for models that a stage makes: from params.yaml, or else from a profile.
 
@@ -205,8 +219,8 @@ def _trained(models: dict[str, str]) -> Iterator[tuple[str, Any]]:
 
 
 def _of_server(given: str, lock: str, notes: list[str]) -> tuple[str, str, str]:
+    from vouch.models.server.abilities import served_abilities
     from vouch.models.server.client import served
-    from vouch.models.server.images import served_without_images
 
     url, _, name = given.partition("#")
     if not name:
@@ -227,17 +241,20 @@ def _of_server(given: str, lock: str, notes: list[str]) -> tuple[str, str, str]:
                 f"{slug}: its server calls it by the path of a file, {name}, and so does {MODELS} now; start "
                 "llama.cpp with `--alias NAME` (vLLM with `--served-model-name NAME`) for a name that lasts"
             )
-        without = served_without_images(slug, url, name)
-        if without is None:
+        can = served_abilities(slug, url, name)
+        unknown = [*(["takes images"] if can.sees is None else [])]
+        unknown += ["gives log-probabilities"] if can.outputs is None else []
+        if unknown:
             notes.append(
-                f"{slug}: {url} gives no answer, so it is not known whether it takes images; once it answers "
-                f"there, `vouch lock {slug}` asks it and writes down that it takes none"
+                f"{slug}: {url} gives no answer that says whether it {' and '.join(unknown)}; once it does, "
+                f"`vouch lock {slug}` asks it and writes that down"
             )
         document["models"].fa.set_block_style()
         document["models"][slug] = {
             "engine": SERVER_ENGINE,
             "source": flow(kind="server", url=url, name=name),
-            **({"sees": False} if without else {}),
+            **({"sees": False} if can.sees is False else {}),
+            **({"outputs": flowing(can.outputs)} if can.outputs not in (None, OUTPUTS) else {}),
         }
     elif entry["source"].get("url") != url or entry["source"].get("name") != name:
         raise UserError(
@@ -290,7 +307,13 @@ def _renaming(*given: str) -> str:
     return f"leave one out, and write it into {MODELS} and the profile under another name"
 
 
-def _profile(name: str, datasets: dict[str, str], models: dict[str, str], train: dict[str, Any]) -> str:
+def _profile(
+    name: str,
+    datasets: dict[str, str],
+    models: dict[str, str],
+    train: dict[str, Any],
+    outputs: Sequence[str] | None,
+) -> str:
     document = editor().load(
         f"{MODELINE}../{FOLDER}/params.json\n"
         "# Data and models; every other key has a default, which `vouch use` writes out (docs/profiles.md).\n"
@@ -301,6 +324,8 @@ def _profile(name: str, datasets: dict[str, str], models: dict[str, str], train:
     entries = {key: flow(source=source, template=TEMPLATE) for key, source in datasets.items()}
     document["datasets"].update(entries)
     document["models"].update(models)
+    if outputs:
+        document["outputs"] = flowing(outputs)
     if train:
         document["train"] = {key: flow(**values) for key, values in train.items()}
     return edited(document)

@@ -2,13 +2,13 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from vouch.cli.command import argument, command, json_argument
+from vouch.cli.command import argument, command, json_argument, wide_argument
 from vouch.cli.counts import (
     Cells,
     Count,
@@ -24,8 +24,9 @@ from vouch.cli.counts import (
     sizes,
     take_images,
     variations_of,
+    what_is_lacking,
 )
-from vouch.cli.printing import and_more, as_json, plain, plain_lines, table
+from vouch.cli.printing import Column, and_more, as_json, paragraphs, table, wrapped
 from vouch.cli.use import PROFILES, profile_text
 from vouch.datasets.config import DatasetEntry
 from vouch.datasets.fetch.origin import REMOTE
@@ -35,13 +36,14 @@ from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.dag import PARAMS, read_dag
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import UNUSED
-from vouch.pipeline.records import check_lock
+from vouch.pipeline.records import check_lock, read_lock
 from vouch.pipeline.state import State, by_reason, states
 from vouch.pipeline.yaml12 import load, loads
 from vouch.prompts.config import template_name
 from vouch.prompts.rewrites.table import kinds_of
+from vouch.report import formatting
 from vouch.report.gates import MINIMUM, SIGNIFICANCE
-from vouch.tables.asked import OUTPUTS
+from vouch.tables.asked import OUTPUTS, TEXT
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH
 
 Row = Mapping[str, Any]
@@ -80,6 +82,7 @@ Row = Mapping[str, Any]
         help="show instead what this model would be given for a prompt of each dataset",
     ),
     json_argument(),
+    wide_argument(),
 )
 def run(options: argparse.Namespace) -> int:
     """Show what would run before anything runs: datasets, models, prompts, forward passes, GPU hours and
@@ -114,10 +117,12 @@ def run(options: argparse.Namespace) -> int:
         return show(project, options.probe, options.json)
     dag = read_dag(params=values)
     check_lock()  # `dvc repro` reads dvc.lock even if all receipts fit
-    waiting = [state for state in states(dag) if not state.fresh]
+    every = states(dag)
+    waiting = [state for state in every if not state.fresh]
     stale = {state.stage.name for state in waiting}
     following = dag.downstream(stale)
     touched = stale.union(following)
+    also = only_dvc(every, touched)
     items = {name: count_items(name, entry) for name, entry in project.datasets.items()}
     counts = count_datasets(project, items, touched)
     power_rows = power(project, items, counts, options.power, options.discordant, options.design)
@@ -135,14 +140,16 @@ def run(options: argparse.Namespace) -> int:
         named = {"profile": project.profile, "datasets": _named(project, items, counts)} | asked
         causes = {state.stage.name: state.causes for state in waiting}
         named |= {"models": models, "judge": judged, "power": power_rows, "stages": stages, "causes": causes}
-        print(as_json(named | {"following_stages": following, "strays": strays}), end="")
+        named["lacking"] = what_is_lacking(project)
+        print(as_json(named | {"following_stages": following, "only_dvc": also, "strays": strays}), end="")
         return 0
-    lines = [*_rewrites(project, items, stale), *_judge(judged), *_away(project, items)]
+    lines = [*_lacking(project, counts, where), *_rewrites(project, items, stale), *_judge(judged)]
+    lines += _away(project, items)
     print(
         *(_head(project), _datasets(project, items, counts), _asked_in_words(project, asked)),
         *(hours_table(models), power_table(power_rows, _claims(project, items), options)),
-        *(prices_table(models), plain_lines(lines), _absent(project)),
-        *(plain_lines(_strays(strays)), _stages(waiting, following)),
+        *(prices_table(models), paragraphs(lines), _absent(project)),
+        *(paragraphs(_strays(strays)), _stages(waiting, following), paragraphs(_also(also))),
         sep="",
         end="",
     )
@@ -150,15 +157,26 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _head(project: Project) -> str:
-    text = (
-        f"profile {plain(project.profile)}: {len(project.datasets)} datasets, {len(project.models)} models\n"
-    )
+    what = ((project.datasets, "dataset"), (project.models, "model"))
+    counts = ", ".join(formatting.plural(len(names), word) for names, word in what)
+    text = wrapped(f"profile {project.profile}: {counts}")
     if project.paper:
         matrix = " and ".join(f"{models} models x {datasets} datasets" for models, datasets in sizes(project))
-        text += f"{plain(project.paper.title)}: {matrix}\n"
+        text += wrapped(f"{project.paper.title}: {matrix}")
     single, combined = prompt_sets(project)
     more = f", and {combined} of two variations at once" if combined else ""
-    return f"{text}prompt sets of a model (dataset x variation): {single}{more}\n"
+    return text + wrapped(f"prompt sets of a model (dataset x variation): {single}{more}")
+
+
+_DATASETS = (
+    Column("dataset", cut=True),
+    Column("loader", rank=2),
+    Column("items", right=True),
+    Column("prompts", right=True),
+    Column("outputs"),
+    Column("template", rank=1, cut=True),
+    Column("variations", right=True),
+)
 
 
 def _datasets(project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]) -> str:
@@ -170,7 +188,6 @@ def _datasets(project: Project, items: Mapping[str, Items], counts: Mapping[str,
         ]
         for name, entry in project.datasets.items()
     ]
-    head = ["dataset", "loader", "items", "prompts", "outputs", "template", "variations"]
     mixed = [name for name, entry in project.datasets.items() if _may_be_fewer(entry, counts[name])]
     by_image = [
         name
@@ -181,7 +198,8 @@ def _datasets(project: Project, items: Mapping[str, Items], counts: Mapping[str,
     unread = "may hold questions with options and open ones; until `prepare` has read them"
     more = [f"{', '.join(mixed)}: {unread}, each counts as both, so all numbers are at most"] if mixed else []
     more += [f"{note} (to group otherwise: `group` on a line)"] if by_image else []
-    return table(head, rows, right={2, 3, 6}) + plain_lines(more)
+    empty = "no datasets: name one in params.yaml (docs/add-a-dataset.md)"
+    return table(_DATASETS, rows, empty=empty) + paragraphs(more)
 
 
 def _may_be_fewer(entry: DatasetEntry, count: Count) -> bool:
@@ -211,8 +229,11 @@ def _named(project: Project, items: Mapping[str, Items], counts: Mapping[str, Co
 
 def _asked(project: Project, counts: Mapping[str, Count], stale: set[str], cells: Cells) -> dict[str, Any]:
     """The requests to all models together; `later` counts cells that run only if their inputs change."""
-    sees = take_images(project)
-    counted = [counts[dataset].of(project.extract, model, dataset, sees[model]) for model, dataset in cells]
+    sees, lacking = take_images(project), what_is_lacking(project)
+    counted = [
+        counts[dataset].of(project.extract, model, dataset, sees[model], lacking.get(model, ()))
+        for model, dataset in cells
+    ]
     passes = [cell.passes(project.extract) for cell in counted]
     return {
         "cells": len(counted),
@@ -230,11 +251,41 @@ def _asked_in_words(project: Project, asked: Row) -> str:
     where = f", {asked['later']} of them only if their inputs change" if asked["later"] else ""
     most = "" if asked["bound"] == "exact" else "at most "
     share = asked["filling_rows"] / max(1, asked["rows_of_passes"])
-    return (
-        f"{asked['cells']} cells (model x dataset) to extract{where}: {most}{asked['prompts']} prompts, "
-        f"{most}{asked['answers']} answers, about {asked['forward_passes']:,} forward passes of up to "
-        f"{project.extract.batch} rows, {100 * share:.0f} % of the rows filling (lengths estimated)\n"
+    cells, passes = asked["cells"], asked["forward_passes"]
+    return wrapped(
+        f"{formatting.plural(cells, 'cell')} (model x dataset) to extract{where}: "
+        f"{most}{_counted(asked['prompts'], 'prompt')}, {most}{_counted(asked['answers'], 'answer')}, about "
+        f"{formatting.plural(passes, 'forward pass', 'forward passes')} of up to "
+        f"{_counted(project.extract.batch, 'row')}, {100 * share:.0f} % of the rows filling (lengths "
+        "estimated)"
     )
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def _lacking(project: Project, counts: Mapping[str, Count], where: str) -> Iterable[str]:
+    """What models have no answers to, and how to ask them for more if they would be asked nothing.
+
+    where: the file to write that into.
+    """
+    for model, reasons in what_is_lacking(project).items():
+        asked = {name: counts[name].outputs for name in project.datasets if project.extract.asks(model, name)}
+        wanted = {output for outputs in asked.values() for output in outputs}
+        yield from (
+            f"{model} gives no {output}: {why}" for output, why in reasons.items() if output in wanted
+        )
+        mute = [name for name, outputs in asked.items() if outputs and not set(outputs) - set(reasons)]
+        if mute and TEXT not in reasons:
+            wanted = {TEXT}.union(*(asked[name] for name in mute))
+            listed = ", ".join(output for output in OUTPUTS if output in wanted)
+            own = [name for name in mute if project.datasets[name].outputs]
+            key = f"datasets.{own[0]}.outputs" if own else "outputs"
+            yield (
+                f"{model} is asked nothing of {', '.join(mute)}; set {key} to [{listed}] in {where} to ask "
+                "every model for texts as well"
+            )
 
 
 def _rewrites(project: Project, items: Mapping[str, Items], stale: set[str]) -> Iterable[str]:
@@ -277,8 +328,8 @@ def _absent(project: Project) -> str:
     absent = project.paper.absent if project.paper else []
     if not absent:
         return ""
-    rows = [[", ".join(one.names), str(one.count), one.why] for one in absent]
-    return "in the paper, but not run here:\n" + table(["models", "number", "because"], rows, right={1})
+    lines = [f" {', '.join(one.names)} ({_counted(one.count, 'model')}): {one.why}" for one in absent]
+    return "in the paper, but not run here:\n" + paragraphs(lines)
 
 
 def _strays(strays: Sequence[str]) -> Iterable[str]:
@@ -289,14 +340,30 @@ def _strays(strays: Sequence[str]) -> Iterable[str]:
 
 def _stages(waiting: Sequence[State], following: Sequence[str]) -> str:
     kinds = _kinds_of([state.stage.name for state in waiting])
-    text = f"{len(waiting)} stages are not up to date" + (f": {kinds}" if waiting else "") + "\n"
+    are = "stage is" if len(waiting) == 1 else "stages are"
+    text = wrapped(f"{len(waiting)} {are} not up to date{kinds and f': {kinds}'}")
     if following:
-        text += f"{len(following)} more run if their inputs change: {_kinds_of(following)}\n"
+        text += wrapped(f"{len(following)} more run if their inputs change: {_kinds_of(following)}")
     missing = [  # stages that never ran share one reason instead of each naming its own file
         replace(state, causes=tuple(dict.fromkeys(map(_cause, state.causes)))) for state in waiting
     ]
-    rows = [list(line) for line in by_reason(missing)]
-    return text + (table(["stages", "because"], rows) if rows else "")
+    return text + paragraphs(f" {stages}: {why}" for stages, why in by_reason(missing))
+
+
+def only_dvc(every: Sequence[State], touched: Collection[str]) -> list[str]:
+    """The other stages that `dvc repro` runs: DVC knows an input as a whole, and they read only parts."""
+    others = [state for state in every if state.stage.name not in touched]
+    lock = read_lock() if others else {}
+    return [
+        state.stage.name
+        for state in others
+        if (state.stage.reads or state.stage.without) and lock.get(state.stage.name, state.now) != state.now
+    ]
+
+
+def _also(names: Sequence[str]) -> Iterable[str]:
+    if names:
+        yield f"`dvc repro` also runs {_kinds_of(names)}: what they read of their inputs is unchanged"
 
 
 def _cause(cause: str) -> str:
@@ -308,13 +375,14 @@ def _kinds_of(names: Sequence[str]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in kinds.items())
 
 
-POWER_NOTES = """\
-finds: the smallest true difference between two models on the same questions that is detected with 80 % power
-(p < {significance:g} after Holm's correction for {claims}); none if it exceeds the largest possible one;
-spread: standard deviation of the difference on a question, its group included (results: median pair of
-{path}; assumed: just one of the two is correct on {discordant:.0%} of the
-questions, design effect {design:g})
-"""
+POWER_NOTES = (
+    "finds: the smallest true difference between two models on the same questions that is detected with 80 % "
+    "power (p < {significance:g} after Holm's correction for {claims}); none if it exceeds the largest "
+    "possible one",
+    "spread: standard deviation of the difference on a question, its group included (results: median pair of "
+    "{path}; assumed: just one of the two is correct on {discordant:.0%} of the questions, design effect "
+    "{design:g})",
+)
 _FORMS = {
     **{"questions": "d", "from": "", "spread": ".2f", "finds": ".1f", "needed": "d"},
     **{"gpu_hours": ".1f", "needed_gpu_hours": ".1f"},
@@ -378,7 +446,16 @@ def power_table(rows: Sequence[Row], claims: int, options: argparse.Namespace) -
     if not rows:
         return ""
     points = f"{100 * rows[0]['wanted']:g} points"
-    head = ["dataset", "questions", "from", "spread", "finds, points", f"for {points}", "GPU hours", points]
+    columns = [
+        Column("dataset", cut=True),
+        Column("questions", right=True),
+        Column("from", right=True, rank=2),
+        Column("spread", right=True, rank=2),
+        Column("finds, points", right=True),
+        Column(f"for {points}", right=True),
+        Column("GPU hours", right=True),
+        Column(f"for {points}", right=True),
+    ]
     lines = []
     for row in rows:
         shown = {**row, "finds": row["finds"] and 100 * row["finds"]}
@@ -386,14 +463,14 @@ def power_table(rows: Sequence[Row], claims: int, options: argparse.Namespace) -
         if row["finds"] is None and row["questions"]:
             texts["finds"] = "none"
         lines.append([row["dataset"], *texts.values()])
-    notes = POWER_NOTES.format(
-        significance=SIGNIFICANCE,
-        claims=f"{claims} comparison{'' if claims == 1 else 's'}",
-        path=DIFFERENCES_PATH,
-        discordant=options.discordant,
-        design=options.design,
-    )
-    return table(head, lines, right=range(1, 8)) + notes
+    values = {
+        "significance": SIGNIFICANCE,
+        "claims": formatting.plural(claims, "comparison"),
+        "path": DIFFERENCES_PATH,
+        "discordant": options.discordant,
+        "design": options.design,
+    }
+    return table(columns, lines) + paragraphs(note.format(**values) for note in POWER_NOTES)
 
 
 def _claims(project: Project, items: Mapping[str, Items]) -> int:

@@ -1,9 +1,14 @@
 """The output of commands: tables, numbers and JSON, as plain text that cannot control a terminal."""
 
 import json
+import re
+import shutil
+import sys
 import textwrap
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple
 
 
 def plain(text: object) -> str:
@@ -27,24 +32,146 @@ def cut(text: object, width: int) -> str:
 
 
 WIDTH = 80
+"""Columns of the output if it is not a terminal."""
+_wide = ContextVar("wide", default=False)
+
+
+@contextmanager
+def unlimited(wide: bool = True) -> Iterator[None]:
+    """Within the block, tables may be as wide as they are: `--wide`."""
+    token = _wide.set(wide)
+    try:
+        yield
+    finally:
+        _wide.reset(token)
+
+
+def terminal() -> int:
+    """Columns of the terminal; WIDTH if the output goes elsewhere, unless the variable COLUMNS says more."""
+    return shutil.get_terminal_size((WIDTH, 24)).columns
 
 
 def wrapped(line: str, indent: str = "") -> str:
-    """A line of at most WIDTH characters, and what does not fit into it on further ones that are indented."""
-    kept = textwrap.wrap(plain(line), WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ")
+    """A line that fits the terminal, and what does not fit into it on further ones that are indented."""
+    room = max(terminal(), 20)
+    further = f"{indent}  "
+    kept = textwrap.wrap(
+        plain(line), room, initial_indent=indent, subsequent_indent=further, break_on_hyphens=False
+    )
     return "\n".join(kept or [""]) + "\n"
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
-    """A table whose columns are as wide as their widest cell. right: columns to align right."""
-    clean = [[plain(cell) for cell in row] for row in (head, *rows)]
-    widths = [max(map(len, column)) for column in zip(*clean, strict=True)]
+def paragraphs(lines: Iterable[str]) -> str:
+    """Sentences for a person, each on lines that fit the terminal."""
+    return "".join(map(wrapped, lines))
 
-    def line(row: Sequence[str]) -> str:
-        cells = enumerate(zip(row, widths, strict=True))
-        return "  ".join(c.rjust(w) if i in right else c.ljust(w) for i, (c, w) in cells).rstrip()
 
-    return "\n".join([line(clean[0]), "  ".join("-" * w for w in widths), *map(line, clean[1:])]) + "\n"
+class Column(NamedTuple):
+    """A column of a table, and what it gives up if the table is wider than the terminal.
+
+    rank: the columns of the highest rank lose their intervals and are then left out, the last one first; then
+    those of the next rank; those of rank 0 stay. cut: at last, long texts lose their middle. right: aligned.
+    """
+
+    head: str
+    right: bool = False
+    rank: int = 0
+    cut: bool = False
+
+
+def table(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    titles: Sequence[str] = (),
+    empty: str = "nothing to show",
+) -> str:
+    """A table that fits the terminal; its last line says what was left out.
+
+    titles: one for each row; a title stands above the first of the rows that share it. empty: what is said if
+    there are no rows.
+    """
+    if not rows:
+        return wrapped(empty)
+    texts = [list(map(plain, column)) for column in zip(*rows, strict=True)]
+    room = sys.maxsize if _wide.get() else terminal()
+    kept, note = _fitted(columns, texts, room)
+
+    def line(cells: Sequence[str]) -> str:
+        padded = (
+            cell.rjust(width) if columns[i].right else cell.ljust(width)
+            for cell, (i, width) in zip(cells, kept.items(), strict=True)
+        )
+        return "  ".join(padded).rstrip()
+
+    heads = [cut(columns[i].head, width) for i, width in kept.items()]
+    lines = [line(heads), "  ".join("-" * width for width in kept.values())]
+    title = None
+    for number, cells in enumerate(zip(*(texts[i] for i in kept), strict=True)):
+        if titles and titles[number] != title:
+            title = titles[number]
+            lines.append(cut(title, room))
+        lines.append(line(cells))
+    return "\n".join(lines) + "\n" + (wrapped(note) if note else "")
+
+
+_INTERVAL = re.compile(r" \[[^\]]*\]$")
+_NARROWEST = 8  # characters that a cut text keeps
+
+
+def _fitted(columns: Sequence[Column], texts: list[list[str]], room: int) -> tuple[dict[int, int], str]:
+    """The columns that stay, with their widths, and what was left out. Changes the texts."""
+
+    def widths() -> dict[int, int]:
+        return {i: max(len(columns[i].head), *map(len, texts[i])) for i in kept}
+
+    def too_wide(widths: Mapping[int, int]) -> bool:
+        return sum(widths.values()) + 2 * (len(widths) - 1) > room
+
+    kept = list(range(len(columns)))
+    bare: list[int] = []
+    for rank in sorted({column.rank for column in columns} - {0}, reverse=True):
+        own = [i for i in reversed(kept) if columns[i].rank == rank]
+        for i in own:
+            if too_wide(widths()) and any(map(_INTERVAL.search, texts[i])):
+                texts[i] = [_INTERVAL.sub("", text) for text in texts[i]]
+                bare.append(i)
+        for i in own:
+            if too_wide(widths()):
+                kept.remove(i)
+    width_of, whole = widths(), True
+    while too_wide(width_of):
+        widest = max((i for i in kept if columns[i].cut), key=lambda i: width_of[i], default=None)
+        if widest is None or width_of[widest] <= _NARROWEST:
+            break
+        width_of[widest] -= 1
+        whole = False
+    for i in kept:
+        texts[i] = _shortened(texts[i], width_of[i])
+    gone = [column.head for i, column in enumerate(columns) if i not in kept and column.head]
+    gone += [f"interval of {columns[i].head}" for i in sorted(bare) if i in kept]
+    gone += [] if whole else ["the middle of long texts"]
+    return width_of, f"left out: {', '.join(gone)} (--wide shows all)" if gone else ""
+
+
+def _shortened(texts: Sequence[str], width: int) -> list[str]:
+    """Each text in at most `width` characters, without its middle; different ones stay different."""
+    distinct = dict.fromkeys(texts)
+    if all(len(text) <= width for text in distinct):
+        return list(texts)
+    short: dict[str, str] = {}
+    for end in sorted(range(width), key=lambda end: abs(2 * end - width)):  # in half if that tells them apart
+        short = {text: _without_middle(text, width, end) for text in distinct}
+        if len(set(short.values())) == len(distinct):
+            return [short[text] for text in texts]
+    for number, text in enumerate(distinct, start=1):
+        if len(text) > width:
+            short[text] = f"{text[: width - 1 - len(str(number))]}…{number}"
+    return [short[text] for text in texts]
+
+
+def _without_middle(text: str, width: int, end: int) -> str:
+    """At most `width` characters of a text, `end` of them from its end."""
+    return text if len(text) <= width else f"{text[: width - 1 - end]}…{text[len(text) - end :]}"
 
 
 def number(value: float | None, digits: int = 3) -> str:

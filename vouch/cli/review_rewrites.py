@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vouch.cli.command import argument, command, one_of, path_argument
-from vouch.cli.printing import table
+from vouch.cli.printing import Column, table, wrapped
 from vouch.cli.review import check_source, project_with
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
@@ -180,22 +180,15 @@ def listing(rows: Sequence[Row], everything: bool, undecided: int) -> str:
     counts = Counter((row["kind"], row["status"]) for row in rows)
     shown = [row for row in rows if everything or row["status"] == REJECTED]
     lines = [[kind, status, str(count)] for (kind, status), count in sorted(counts.items())]
-    text = table(["kind", "status", "questions"], lines, right={2})
+    text = table([Column("kind"), Column("status"), Column("questions", right=True)], lines)
     if shown:
-        cells = [
-            [
-                row["kind"],
-                row["status"],
-                f"{_doubt(row):.2f}",
-                row["original"],
-                row["rewrite"] or "",
-                row["reason"],
-            ]
-            for row in sorted(shown, key=lambda row: KINDS.index(row["kind"]))
-        ]
-        heads = ["kind", "status", "doubt", "question", "rewrite", "because"]
-        text += "\n" + table(heads, cells, right={2})
-    return f"{text}rewrites: {len(rows)}, {undecided} of them without a decision\n"
+        for row in sorted(shown, key=lambda row: KINDS.index(row["kind"])):
+            text += "\n" + wrapped(
+                f"{row['kind']}, {row['status']}, doubt {_doubt(row):.2f}: {row['reason']}"
+            )
+            text += wrapped(f"question: {row['original']}", "  ")
+            text += wrapped(f"rewrite: {row['rewrite']}", "  ") if row["rewrite"] else ""
+    return f"{text}\nrewrites: {len(rows)}, {undecided} of them without a decision\n"
 
 
 def exported_rewrites(rows: Sequence[Row], decided: Decisions) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vouch.cli.printing import as_json, number, table
+from vouch.cli.printing import Column, as_json, number, paragraphs, table, wrapped
 from vouch.library.estimates import Estimate
 from vouch.library.scores import ModelScore, ScorePair, ScoresComparison, compare_scores
 from vouch.pipeline.errors import UserError
@@ -45,23 +45,38 @@ def _ends(estimate: Estimate | None) -> Mapping[str, float | None] | None:
     return None if estimate is None else estimate._asdict()
 
 
+_MODELS = (
+    Column("model", cut=True),
+    *(Column(name, right=True) for name in ("scores", "mean", "rank", "may be")),
+)
+_PAIRS = (
+    *(Column(name, cut=True) for name in "AB"),
+    Column("questions", right=True, rank=1),
+    *(Column(name, right=True) for name in ("A - B", "p")),
+    Column("verdict"),
+    Column("minimum detectable effect", right=True, rank=3),
+    Column("needed", right=True, rank=2),
+)
+
+
 def screen(name: str, result: ScoresComparison) -> str:
     """The tables for a person."""
     several = {"prompts": result.prompts, "runs": result.runs}
     counts = f" in {result.groups} groups" if result.groups < result.items else ""
     counts += "".join(f", {count} {what}" for what, count in several.items() if count > 1)
-    text = f"{name}: {len(result.models)} models, {result.items} questions{counts}\n"
-    text += f"\nHow good are they? Means over {result.common} questions that all answered; 95 % intervals.\n"
-    head = ["model", "scores", "mean", "rank", "may be"]
-    text += table(head, [_model(each) for each in result.models], {1, 2, 3, 4})
+    models = formatting.plural(len(result.models), "model")
+    text = wrapped(f"{name}: {models}, {formatting.plural(result.items, 'question')}{counts}") + "\n"
+    text += wrapped(
+        f"How good are they? Means over {result.common} questions that all answered; 95 % intervals."
+    )
+    text += table(_MODELS, [_model(each) for each in result.models])
     if result.pairs:
-        head = ["A", "B", "questions", "A - B", "p", "verdict", "minimum detectable effect", "needed"]
-        text += (
-            f"\nWhich is better? p after Holm's correction, below {result.significance:g} for a verdict. "
-            "Four of five such studies\nfind a true difference as large as the minimum detectable effect; "
-            "needed: questions for A - B.\n"
+        text += "\n" + wrapped(
+            f"Which is better? p after Holm's correction, below {result.significance:g} for a verdict. "
+            "Four of five such studies find a true difference as large as the minimum detectable effect; "
+            "needed: questions for A - B."
         )
-        text += table(head, [_pair(each) for each in result.pairs[:SHOWN]], {2, 3, 4, 6, 7})
+        text += table(_PAIRS, [_pair(each) for each in result.pairs[:SHOWN]])
         if len(result.pairs) > SHOWN:
             text += f"{len(result.pairs) - SHOWN} more pairs: --json\n"
     return text + _variance(result.models) + _remarks(result)
@@ -75,9 +90,7 @@ def _model(of: ModelScore) -> list[str]:
 
 def _pair(of: ScorePair) -> list[str]:
     p = of.p_holm
-    verdict = (
-        "A is better" if of.verdict == of.a else "B is better" if of.verdict else "no significant difference"
-    )
+    verdict = "A is better" if of.verdict == of.a else "B is better" if of.verdict else "not significant"
     verdict = "n.a." if p is None else verdict
     return [
         *(of.a, of.b, str(of.items), _shown(of.difference, "+")),
@@ -107,10 +120,11 @@ def _variance(models: Sequence[ModelScore]) -> str:
         total = sum(by.values())
         shares = [f"{100 * by[source] / total:.0f} %" if source in by else "n.a." for source in sources]
         rows.append([each.model, f"{total**0.5:.3f}", *shares])
-    head = ["model", "standard deviation", *sources]
-    text = "\nWhere does the variance of single scores come from?\n" + table(head, rows, range(1, len(head)))
+    columns = [Column("model", cut=True), Column("standard deviation", right=True, rank=1)]
+    columns += [Column(source, right=True) for source in sources]
+    text = "\nWhere does the variance of single scores come from?\n" + table(columns, rows)
     together = next((source for source in sources if "+" in source), "")
-    return f"{text}{together}: told apart only by several runs of a question\n" if together else text
+    return text + wrapped(f"{together}: told apart only by several runs of a question") if together else text
 
 
 def _remarks(result: ScoresComparison) -> str:
@@ -126,4 +140,4 @@ def _remarks(result: ScoresComparison) -> str:
     if result.groups < MINIMUM:
         few = "questions" if result.groups == result.items else "groups"
         lines.append(f"{result.groups} {few} are few: intervals and p are rough")
-    return "\n" + "".join(f"{line}\n" for line in lines) if lines else ""
+    return "\n" + paragraphs(lines) if lines else ""

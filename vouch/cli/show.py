@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vouch.cli.command import argument, command, json_argument, one_of
+from vouch.cli import printing
+from vouch.cli.command import argument, command, json_argument, one_of, wide_argument
 from vouch.cli.leaderboard import (
     ACCURACY,
     Cells,
@@ -19,18 +20,20 @@ from vouch.cli.leaderboard import (
     label,
     left_out,
     long_name,
+    main_outputs,
     ordered,
     small,
     warn_if_outdated,
 )
-from vouch.cli.printing import as_json, interval, number, plain, plain_lines, table
+from vouch.cli.printing import as_json, interval, paragraphs, plain, table, wrapped
 from vouch.metrics.blind import BLIND_GAIN, UNSOLVED_ACCURACY, WITH_IMAGE
 from vouch.metrics.unranked import READING, unranked
 from vouch.pipeline.records import intact
+from vouch.report import formatting
 from vouch.report.blind import answered, baselines, beaten
-from vouch.report.gates import headline_columns
+from vouch.report.gates import HEADLINE_COLUMNS, headline_columns
 from vouch.tables import HEADLINE
-from vouch.tables.asked import LETTERS, ORIGINAL, OUTPUTS
+from vouch.tables.asked import LETTERS, ORIGINAL
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD, LEADERBOARD_PATH
 
 REPORT = Path("reports/index.html")
@@ -38,17 +41,20 @@ _UNSEEN = ("(+0.000)", "(-0.000)")  # changes only in digits that are not shown
 _HEADLINE, _ALL = headline_columns(2), headline_columns(5)
 _BESIDE = ((WITH_IMAGE, ""), (UNSOLVED_ACCURACY, ""), (BLIND_GAIN, ""))
 _FURTHER = (("f1", ""), ("yes_rate", ""), ("low_mass_rate", ""), ("judged_rate", ""))
-LEGEND = """\
-Accuracy: share of the questions answered correctly. Coverage: share of the prediction sets (LAC)
-that contain the correct answer{target}. Set size: mean number of options in such a set;
-fewer are more certain. ECE: how far confidence is from accuracy. [low, high]: 95 % interval.
-`vouch show --all` has every column, --json all digits.
-"""
-BLIND_LEGEND = "(blind): a language model, which takes no images. It is compared, but never best.\n"
-ABSENT = """\
-n.a.: sets need a score of every option, so texts have none, and enough questions to calibrate on;
-ECE needs a confidence in each answer.
-"""
+_RANKS = {column: max(1, narrowest - 1) for column, narrowest in HEADLINE_COLUMNS.items()} | {ACCURACY: 0}
+_LAST = max(_RANKS.values()) + 1
+"""Rank of the columns that are no headline: the first to be left out."""
+LEGEND = (
+    "Accuracy: share of the questions answered correctly. Coverage: share of the prediction sets (LAC) "
+    "that contain the correct answer{target}. Set size: mean number of options in such a set; fewer are "
+    "more certain. ECE: how far confidence is from accuracy. [low, high]: 95 % interval. --json has all "
+    "digits."
+)
+BLIND_LEGEND = "(blind): a language model, which takes no images. It is compared, but never best."
+ABSENT = (
+    "n.a.: sets need a score of every option, so texts have none, and enough questions to calibrate on; ECE "
+    "needs a confidence in each answer."
+)
 Lines = Sequence[tuple[Line, list[str]]]
 """Lines, each with the texts of its columns."""
 
@@ -58,7 +64,7 @@ Lines = Sequence[tuple[Line, list[str]]]
     "accuracy, coverage, set size and calibration of every model",
     argument("--protocol", choices=("clean", "faithful"), default="clean", help="default: %(default)s"),
     argument("--variations", action="store_true", help="all variations, not only the original prompts"),
-    argument("--all", action="store_true", help="all columns"),
+    wide_argument(),
     one_of(
         json_argument("all columns, full precision"),
         argument("--rev", help="a commit, tag or branch: what changed since; A..B: every version between"),
@@ -73,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
 
     Examples:
       vouch show
-      vouch show --all                       every column, and answers by likelihood and as text
+      vouch show --wide                      every column with its interval
       vouch show --variations                changed questions and images as well
       vouch show --protocol faithful         one split, questions with defects included, as published
       vouch show --rev v1.0                  what changed since a commit, tag or branch
@@ -85,16 +91,17 @@ def run(options: argparse.Namespace) -> int:
         print(as_json(named(now)), end="")
     elif options.rev is not None:
         from vouch.cli.history import history, leaderboard_at
+        from vouch.cli.revision import Revision
 
         if ".." in options.rev:
             print(history(options.rev, options.protocol, options.variations), end="")
             return 0
-        then = cells(leaderboard_at(options.rev), options.protocol, options.variations)
+        then = cells(leaderboard_at(Revision(options.rev)), options.protocol, options.variations)
         print(f"now, and in brackets what changed since {plain(options.rev)}")
-        print(compared(now, then, options.all), end="")
+        print(compared(now, then, options.wide), end="")
     else:
-        print(headline(now, options.all), end="")
-        print(plain_lines(f"{dataset}: {why}." for dataset, why in small(now).items()), end="")
+        print(headline(now), end="")
+        print(paragraphs(f"{dataset}: {why}." for dataset, why in small(now).items()), end="")
         print(left_out(rows), end="")
         print(beside_the_blind(rows, now), end="")
         print(undecided(now), end="")
@@ -104,23 +111,24 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def headline(now: Cells, every: bool = False) -> str:
-    """A line for each dataset, variation, request type and model, best accuracy first. every: all columns."""
-    if every:
-        columns = _present(now)
-        return _table(columns, [(key, [_number(now[key], one) for one in columns]) for key in ordered(now)])
-    lines = [(key, [_short(column, now[key].get(column)) for column in _HEADLINE]) for key in ordered(now)]
+def headline(now: Cells) -> str:
+    """A line for each dataset, variation, request type and model, best accuracy first; then what it means."""
+    columns = _present(now)
+    lines = [(key, [_cell(column, now[key].get(column)) for column in columns]) for key in ordered(now)]
+    text = _table(now, columns, lines)
+    if not lines:
+        return text
     targets = {1 - row["alpha"] for of in now.values() for row in of.values() if row["alpha"] is not None}
-    target = f" (target {min(targets):g})" if len(targets) == 1 else ""
-    blind = BLIND_LEGEND if blind_of(now) else ""
-    absent = ABSENT if any("n.a." in texts for _, texts in lines) else ""
-    return f"{_grouped(now, lines)}\n{LEGEND.format(target=target)}{absent}{blind}"
+    legend = [LEGEND.format(target=f" (target {min(targets):g})" if len(targets) == 1 else "")]
+    main = [index for index, column in enumerate(columns) if column in _HEADLINE]
+    legend += [ABSENT] if any(texts[index] == "n.a." for _, texts in lines for index in main) else []
+    return f"{text}\n{paragraphs([*legend, *([BLIND_LEGEND] if blind_of(now) else [])])}"
 
 
-def _short(column: Column, row: Row | None) -> str:
-    """A number of the headline. ECE is shown without its interval, as a line has 100 characters."""
-    if column[0] == "ece":
-        return number(row["value"] if row else None)
+def _cell(column: Column, row: Row | None) -> str:
+    """A number with its interval; for rates of unread texts it is left out."""
+    if row is not None and column[0] in READING:
+        row = {**row, "low": None}
     return interval(row, digits=2 if column[0] == "set_size" else 3)
 
 
@@ -148,7 +156,7 @@ def compared(now: Cells, then: Cells, every: bool = False) -> str:
     """
     lines, close = [], 0
     known = _present(now, then)
-    columns = known if every else list(_HEADLINE)
+    columns = known if every else [column for column in known if column in _HEADLINE]
     for key in ordered(now):
         before = then.get(key, {})
         changes = [_change(now[key].get(column), before.get(column)) for column in columns]
@@ -162,8 +170,8 @@ def compared(now: Cells, then: Cells, every: bool = False) -> str:
     what = "digits" if every else "digits or columns"
     more = f", {close} more differ only in {what} that are not shown" if close else ""
     lines += [(key, [*[""] * len(columns), "gone"]) for key in ordered(then) if key not in now]
-    shown = (_table(columns, lines, " ") if every else _grouped({**then, **now}, lines, " ")) if lines else ""
-    return shown + f"{same} of {len(now)} lines are unchanged{more}\n"
+    shown = _table({**then, **now}, columns, lines, " ") if lines else ""
+    return shown + wrapped(f"{same} of {len(now)} lines are unchanged{more}")
 
 
 def _change(now: Row | None, then: Row | None) -> str:
@@ -175,12 +183,6 @@ def _change(now: Row | None, then: Row | None) -> str:
     return f"{now['value']:.3f} ({change:+.3f})" if change else f"{now['value']:.3f}"
 
 
-def _number(of: Mapping[Column, Row], column: Column) -> str:
-    """A number with its interval; for rates of unread texts it is left out, as the table is wide."""
-    row = of.get(column)
-    return interval(row if row is None or column[0] not in READING else {**row, "low": None})
-
-
 def _present(*tables: Cells) -> list[Column]:
     """The columns. Some are left out if no line has them, such as letter mass for released logits."""
     known = {column for numbers in tables for of in numbers.values() for column in of}
@@ -188,33 +190,33 @@ def _present(*tables: Cells) -> list[Column]:
     return [column for column in columns if column in _ALL or column in known]
 
 
-def _table(columns: Sequence[Column], lines: Lines, *further: str) -> str:
-    head = ["dataset", "variation", "output", "model", *(label(*column) for column in columns)]
-    rows = [[key[0], long_name(key[1]), *key[2:], *texts] for key, texts in lines]
-    return table([*head, *further], rows, right=range(4, len(head)))
-
-
-def _grouped(numbers: Cells, lines: Lines, *further: str) -> str:
-    """The headline columns; models come below a line that names dataset, variation and request type."""
-    head = ["model", *(label(*column).replace(" LAC", "") for column in _HEADLINE), *further]
+def _table(numbers: Cells, columns: Sequence[Column], lines: Lines, *further: str) -> str:
+    """Models stand below a line that names dataset, variation, request type and number of questions."""
+    heads = [
+        printing.Column(label(*column).replace(" LAC", ""), right=True, rank=_RANKS.get(column, _LAST))
+        for column in columns
+    ]
+    titles = {key[:3]: _title(key, numbers[key]) for key, _ in reversed(lines)}  # that of the first model
     blind = blind_of(numbers)
     rows = [[f" {key[3]}{' (blind)' if (key[0], key[3]) in blind else ''}", *texts] for key, texts in lines]
-    top, rule, *body = table(head, rows, right=range(1, 1 + len(_HEADLINE))).splitlines()
-    text, group = [top, rule], None
-    for (key, _), line in zip(lines, body, strict=True):
-        if key[:3] != group:
-            group = key[:3]
-            dataset, variation, output = group
-            items = numbers[key].get(ACCURACY, {}).get("items")
-            words = [
-                dataset,
-                "" if variation == ORIGINAL else long_name(variation),
-                "" if output == LETTERS else output,
-                "" if items is None else f"{items} question{'' if items == 1 else 's'}",
-            ]
-            text.append(plain(", ".join(filter(None, words))))
-        text.append(line)
-    return "\n".join(text) + "\n"
+    return table(
+        [printing.Column("model", cut=True), *heads, *map(printing.Column, further)],
+        rows,
+        titles=[titles[key[:3]] for key, _ in lines],
+        empty="no results to show; `dvc repro` makes them, `vouch plan` says what is missing",
+    )
+
+
+def _title(key: Line, of: Mapping[Column, Row]) -> str:
+    dataset, variation, output, _ = key
+    items = of.get(ACCURACY, {}).get("items")
+    words = [
+        dataset,
+        "" if variation == ORIGINAL else long_name(variation),
+        "" if output == LETTERS else output,
+        "" if items is None else formatting.plural(items, "question"),
+    ]
+    return ", ".join(filter(None, words))
 
 
 def beside_the_blind(rows: Sequence[Row], now: Cells) -> str:
@@ -223,18 +225,14 @@ def beside_the_blind(rows: Sequence[Row], now: Cells) -> str:
         return ""
     there = DIFFERENCES_PATH.exists()
     differences = DIFFERENCES.read(intact(DIFFERENCES_PATH)).to_pylist() if there else []
-    outputs: dict[str, str] = {}
-    for row in rows:
-        known = outputs.setdefault(row["dataset"], row["output"])
-        outputs[row["dataset"]] = min(known, row["output"], key=OUTPUTS.index)
     lines = []
     for dataset, baseline in baselines(
-        rows, differences, groups_with_image(now), outputs, unranked(rows)
+        rows, differences, groups_with_image(now), main_outputs(now), unranked(rows)
     ).items():
         models = [model for name, *_, model in ordered(now) if name == dataset]
-        sentences = [answered(dataset, baseline), *beaten(baseline, dict.fromkeys(models))]
+        sentences = [answered(baseline, dataset), *beaten(baseline, dict.fromkeys(models))]
         lines += [f"{dataset}: {sentence}" for sentence in sentences]
-    return plain_lines(lines)
+    return paragraphs(lines)
 
 
 def undecided(now: Cells) -> str:
@@ -247,4 +245,4 @@ def undecided(now: Cells) -> str:
         where = dataset if variation == ORIGINAL else f"{dataset}, {long_name(variation)}"
         values = {name: now[key].get((name, ""), {}).get("value") for name in OF_READING}
         lines += [f"{where}: {model}: {note}." for note in (*bounds(values), *of_judge(now[key]))]
-    return plain_lines(lines)
+    return paragraphs(lines)

@@ -45,12 +45,18 @@ def run_pull(options: argparse.Namespace) -> int:
       vouch store pull llava_v1_5_7b --remote results
     """
     dag, urls = read_dag(), addresses()
-    names = list(dag.stages) if options.model is None else stages_of(dag, options.model)
-    targets = [] if options.model is None else names
-    if options.remote:
-        targets = ["--remote", options.remote, *targets]
+    wanted = list(dag.stages) if options.model is None else stages_of(dag, options.model)
     if not urls:
         raise UserError("dvc: no remote to pull from; name one with `dvc remote add --default NAME URL`")
+    stored = read_lock()
+    names = [name for name in wanted if name in stored]
+    if not names:
+        who = options.model or "this profile"
+        print(f"nothing to pull: {who} has no stored results; `dvc repro` makes them")
+        return 0
+    targets = [] if len(names) == len(dag.stages) else names
+    if options.remote:
+        targets = ["--remote", options.remote, *targets]
     _refuse_unwritable(out for name in names for out in dag.stages[name].outs)
     try:
         status = subprocess.run(["dvc", "pull", *targets], check=False).returncode
@@ -58,6 +64,9 @@ def run_pull(options: argparse.Namespace) -> int:
         raise UserError("dvc: no such command; activate the environment (`. .venv/bin/activate`)") from None
     if status:
         _explain(names, options.remote, urls)
+    elif len(names) < len(wanted):
+        missing = len(wanted) - len(names)
+        print(f"{missing} of {len(wanted)} stages have no stored results; `dvc repro` makes them")
     return status
 
 

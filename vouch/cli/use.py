@@ -185,7 +185,7 @@ def as_params(text: str, where: str) -> str:
         level = document
         for parent in parents:
             level = level[parent]
-        level[last] = _flowing(value)
+        level[last] = flowing(value)
     first = next((key for key in missing if "." not in key), None)
     if first:
         document.yaml_set_comment_before_after_key(first, before=_DEFAULTS)
@@ -205,11 +205,11 @@ def copies_of(params: bytes) -> list[Path]:
     return [profile for profile in sorted(PROFILES.glob("*.yaml")) if params in forms(profile)]
 
 
-def _flowing(value: Any) -> Any:
+def flowing(value: Any) -> Any:
     """A mapping or list that is written on one line."""
     if isinstance(value, dict):
-        return flow(**{key: _flowing(inner) for key, inner in value.items()})
-    if isinstance(value, list):
+        return flow(**{key: flowing(inner) for key, inner in value.items()})
+    if isinstance(value, list | tuple):
         sequence = CommentedSeq(value)
         sequence.fa.set_flow_style()
         return sequence

@@ -14,7 +14,8 @@ from typing import Annotated, Any, NamedTuple
 import psutil
 from pydantic import BaseModel, Field
 
-from vouch.cli.command import argument, command
+from vouch.cli import times
+from vouch.cli.command import argument, command, one_of
 from vouch.cli.printing import cut, plain
 from vouch.pipeline.dag import Dag, read_dag
 from vouch.pipeline.records import receipt_path
@@ -192,7 +193,10 @@ def screen(seen: Seen) -> Any:
     "watch",
     "how far a run is, how long it will take, and the last errors",
     argument("--every", type=_seconds, metavar="SECONDS", help="default: 1 on a terminal, otherwise 15"),
-    argument("--once", action="store_true", help="print the state once, and end"),
+    one_of(
+        argument("--once", action="store_true", help="print the state once, and end"),
+        argument("--times", action="store_true", help="print how long the last runs here took, and end"),
+    ),
 )
 def run(options: argparse.Namespace) -> int:
     """Watch a run: which stages are done or running, their speed, the time left, GPU memory and the last
@@ -202,12 +206,19 @@ def run(options: argparse.Namespace) -> int:
     from records that the stages keep in .vouch. On a terminal one table is kept up to date; otherwise a line
     is printed now and then, for a log. The command ends when every stage is up to date.
 
+    --times prints what the last run of each stage took on this machine: time, processor time, answers asked
+    and known before, and the tokens and price of servers.
+
     Examples:
       vouch watch
       vouch watch --once
       vouch watch --every 60 >> run.log &
+      vouch watch --times
     """
     dag = read_dag()
+    if options.times:
+        print(times.screen(list(times.read(dag.ordered())), duration), end="")
+        return 0
     watch = Watch(dag, {state.stage.name for state in states(dag) if state.fresh})
     on_terminal = sys.stdout.isatty() and not options.once
     every = options.every or (1.0 if on_terminal else 15.0)

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from vouch.datasets.fetch.origin import Origin
 from vouch.pipeline.errors import did_you_mean
+from vouch.tables.asked import Output
 
 
 class OptionScheme(BaseModel):
@@ -56,7 +57,8 @@ class DatasetEntry(BaseModel):
     loader: a file of vouch/datasets/loaders. source: file or folder, or vouch/datasets/fetch to download from
     `origin`. settings: the loader's own. sample: use only a part. options: null keeps those of the
     source. For `vary` (vouch/prompts/config.py says more): template, a file of
-    vouch/prompts/templates; variant, one of its variants; variations, in place of the profile's; rows. For
+    vouch/prompts/templates; variant, one of its variants; outputs, what questions with options are asked for,
+    in place of what the profile or the template says; variations, in place of the profile's; rows. For
     `browse`: images, whether item pages may show the dataset's images.
     """
 
@@ -70,6 +72,7 @@ class DatasetEntry(BaseModel):
         'the above"'
     )
     variant: str | None = None
+    outputs: list[Output] | None = Field(default=None, min_length=1)
     settings: dict[str, Any] = {}
     sample: Subset | None = None
     options: OptionScheme | None = None

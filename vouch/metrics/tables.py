@@ -17,6 +17,7 @@ from vouch.metrics.metric import ALL, CLEAN, FAITHFUL, SHARE, Figure, MetricColu
 from vouch.metrics.protocols import clean, faithful
 from vouch.metrics.responses import Bools, Ints, entropy, rank
 from vouch.metrics.text.texts import TextBlock
+from vouch.metrics.unranked import UNANSWERED
 from vouch.pipeline.errors import UserError
 from vouch.tables.asked import LETTERS, ORIGINAL
 from vouch.tables.results import OUTCOMES
@@ -25,14 +26,13 @@ PROTOCOLS = {FAITHFUL: faithful, CLEAN: clean}
 # The authors who read out likelihoods average all rows: they need their split only for the sets.
 PLAIN_PROTOCOLS = PROTOCOLS | {FAITHFUL: partial(faithful, every_row=True)}
 declare(
-    "unanswered",
+    UNANSWERED,
     "Unanswered",
     "share of the prompts without an answer",
     better="lower",
     unit=SHARE,
     detail="only the letter mass, where known, counts them",
 )
-UNANSWERED = "unanswered"
 Scored = tuple[list[dict[str, Any]], pa.Table]
 
 

@@ -1,4 +1,4 @@
-"""Which models have no rank on a dataset, because their scores do not reflect their answers.
+"""Which models have no rank on a dataset: their scores do not reflect their answers, or they gave none.
 
 letters   most prompts have a letter mass below one half (LOW_MASS): the model answers in another form. Both
           bounds are majorities; neither is tuned
@@ -10,6 +10,7 @@ An undecided text counts as wrong, so the true accuracy lies between `accuracy` 
 `undecided_rate`. Above a tenth that range is wider than most differences between models.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -19,8 +20,9 @@ import pyarrow.compute as pc
 
 from vouch.metrics.metric import CLEAN
 from vouch.metrics.responses import Bools
-from vouch.tables.asked import LETTERS, ORIGINAL, TEXT
+from vouch.tables.asked import LETTERS, ORIGINAL, OUTPUTS, TEXT
 
+UNANSWERED = "unanswered"
 LETTER_MASS, LOW_MASS_RATE = "letter_mass", "low_mass_rate"
 MOSTLY = 0.5
 """Share of the prompts with low letter mass above which a model answers in another form."""
@@ -61,6 +63,34 @@ def unranked(metrics: Iterable[Mapping[str, Any]]) -> frozenset[Place]:
     return frozenset(
         place for place, rows in firsts.items() if away_rate(rows, place[2]) > LIMITS[place[2]][1]
     )
+
+
+def unanswered(metrics: Iterable[Mapping[str, Any]]) -> frozenset[Place]:
+    """Model, dataset and output without a single answer, by rows of METRICS named UNANSWERED."""
+    least: dict[Place, float] = {}
+    for row in metrics:
+        if (row["metric"], row["protocol"], row["category"]) == (UNANSWERED, CLEAN, "all"):
+            place = row["model"], row["dataset"], row["output"]
+            least[place] = min(least.get(place, 1.0), row["value"])
+    return frozenset(place for place, value in least.items() if value == 1)
+
+
+def outputs_of(places: Iterable[Place], mute: Collection[Place] = ()) -> dict[str, tuple[str, ...]]:
+    """By dataset, its request types, first the main one, which headlines use: that in which most models have
+    answers, of several the first of OUTPUTS.
+
+    mute: places without an answer. Request types in which no model has one are left out, unless no other is
+    there.
+    """
+    counts: dict[str, Counter[str]] = {}
+    for place in frozenset(places):
+        counts.setdefault(place[1], Counter())[place[2]] += place not in mute
+    outputs = {}
+    for dataset, of in counts.items():
+        kept = sorted((output for output in of if of[output] or not any(of.values())), key=OUTPUTS.index)
+        main = max(kept, key=lambda output: of[output])
+        outputs[dataset] = (main, *(output for output in kept if output != main))
+    return outputs
 
 
 def away_rate(rows: Mapping[str, Mapping[str, Any]], output: str) -> float:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from vouch.pipeline.hub import REPOSITORY, commit
 from vouch.tables.answered import WEIGHT_SUFFIX, Dtype, Reasoning
+from vouch.tables.asked import Output
 
 LOCK = "models.lock"
 _Count = Field(default=None, ge=1)
@@ -146,7 +147,8 @@ class LockEntry(_LockEntry):
     whose letter is read, for a model that says something else first, if the prompt gives no beginning.
     template_kwargs: variables of the chat template, by its own names. reasoning: how a model thinks before it
     answers, or `off`, which sets the template's `enable_thinking` to false. sees: whether a server's model,
-    or the one that gave released answers, takes images; files of weights say it themselves.
+    or the one that gave released answers, takes images; files of weights say it themselves. outputs: what a
+    server can be asked for, all if none are named; it gets no prompts that ask for others.
     dtype, parameters: the model's own where not given. facts: what analyses group by.
     prices: of a server, for `vouch plan`; they change no answer.
     unpinned: it may answer without a commit, so that nobody can tell later which model it was.
@@ -162,6 +164,7 @@ class LockEntry(_LockEntry):
     template_kwargs: dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], bool | int | str] = {}
     reasoning: Reasoning | Literal["off"] | None = None
     sees: bool | None = None
+    outputs: list[Output] | None = Field(default=None, min_length=1)
     parameters: int | None = Field(default=None, ge=1)
     facts: Facts = Facts()
     prices: Prices | None = None
@@ -209,6 +212,8 @@ class LockEntry(_LockEntry):
         server = self.source.kind == "server"
         if server != (self.engine == SERVER_ENGINE):
             raise ValueError(f"a source of kind server and engine {SERVER_ENGINE} go together; write both")
+        if self.outputs and not server:
+            raise ValueError("outputs are those of a server; a model with weights gives all of them")
         if self.prices and not server:
             raise ValueError("prices are those of a server; leave them out")
         if server and (self.files or self.template or self.processor):

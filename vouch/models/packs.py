@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any
 
 from vouch.models.config import ExtractConfig
@@ -191,10 +192,16 @@ def _digest(value: Any) -> bytes:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).digest()
 
 
-def groups(prompts: Iterable[Prompt], known_texts: KnownTexts, keys: Keys) -> Iterator[list[KeyedPack]]:
+def groups(
+    prompts: Iterable[Prompt],
+    known_texts: KnownTexts,
+    keys: Keys,
+    lacking: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[list[KeyedPack]]:
     """All packs of each item and variation, in the order of the table.
 
-    Packs with a placeholder whose answer is not known yet are left out.
+    Packs with a placeholder whose answer is not known yet are left out. lacking: request types that the model
+    has no answers to, with the reason.
     """
     for _, group in groupby(prompts, key=lambda prompt: (prompt["item"], prompt["variation"])):
         rows = list(group)
@@ -202,14 +209,19 @@ def groups(prompts: Iterable[Prompt], known_texts: KnownTexts, keys: Keys) -> It
             pack
             for output in OUTPUTS
             for pack in _of_group(
-                output, [row for row in rows if output in (row["outputs"] or ())], known_texts, keys
+                output,
+                [row for row in rows if output in (row["outputs"] or ())],
+                known_texts,
+                keys,
+                lacking.get(output),
             )
         ]
 
 
 def _of_group(
-    output: str, rows: Sequence[Prompt], known_texts: KnownTexts, keys: Keys
+    output: str, rows: Sequence[Prompt], known_texts: KnownTexts, keys: Keys, why: str | None
 ) -> Iterator[KeyedPack]:
+    """why: the reason for which the model answers none of them, else None."""
     size = 1 if output == TEXT else PACK_PROMPTS
     once = 1 if rows and repeats(rows[0]["id"], rows[0]["variation"]) else 0
     starts = range(once, len(rows), size)
@@ -218,7 +230,7 @@ def _of_group(
             filled = [fill(row, known_texts) for row in pack]
         except Pending:
             continue
-        judged = [(prompt, problem or _lack(output, prompt)) for prompt, problem in filled]
+        judged = [(prompt, why or problem or _lack(output, prompt)) for prompt, problem in filled]
         whole = [prompt for prompt, problem in judged if problem is None]
         if whole:
             yield keys.pack(output, whole)

@@ -137,6 +137,7 @@ def _pin(
         template_kwargs=entry.template_variables,
         reasoning=entry.reasoning if isinstance(entry.reasoning, Reasoning) else None,
         sees=sees,
+        outputs=entry.outputs,
         dtype=dtype,
         parameters=parameters,
         facts=entry.facts.model_dump(exclude_defaults=True),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from vouch.models.chat.chat import common_start
 from vouch.models.config import ExtractConfig
 from vouch.models.engine import Answered, Pack, Question, Refusal
+from vouch.models.kinds import cannot_give
 from vouch.models.packs import KeyedPack, PromptTable, groups
 from vouch.models.requests import Questions, Session
 from vouch.pipeline.errors import UserError
@@ -86,6 +87,8 @@ def requests(pin: Pin, pack: Pack) -> dict[str, Any]:
     from vouch.models.server.client import connection
     from vouch.models.server.engine import Job, ServerEngine, jobs
 
+    if pack.output in (lacking := cannot_give(pin)):
+        return {"problem": lacking[pack.output]}
     engine = ServerEngine(*connection(pin, os.environ), pin.reasoning, pin.template_kwargs)
     job = next(jobs([pack]))
     refusal = engine.unasked(job) if isinstance(job, Job) else job.answer

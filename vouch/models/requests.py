@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
@@ -19,6 +19,7 @@ from vouch.images import opening
 from vouch.images.opening import LruCache, prefetch
 from vouch.models.config import ExtractConfig
 from vouch.models.engine import Answered, Decoding, Engine, Pack, Question, Refusal, engine_kind
+from vouch.models.kinds import cannot_give, is_inability
 from vouch.models.packs import KeyedPack, Keys, Member, PromptTable, groups
 from vouch.models.work_cache import ROOT, WorkCache, refused, remembered, rows_of, to_remember
 from vouch.pipeline.errors import UserError
@@ -46,7 +47,7 @@ class Session:
     def __init__(self, pin: Pin, config: ExtractConfig) -> None:
         self.name, self.config = pin.model, config
         self.max_tokens = config.max_tokens_of.get(pin.model, config.max_tokens)
-        self._pin, self.sees = pin, pin.sees
+        self._pin, self.sees, self.lacking = pin, pin.sees, cannot_give(pin)
         self._kind = engine_kind(pin.engine)
         revisions = [self._kind.revision, opening.REVISION]
         self.revision = f"{pin.engine}/{'.'.join(map(str, revisions))}"
@@ -87,7 +88,11 @@ class Session:
 
 
 class DatasetRequests:
-    """Every prompt that can be asked by now. known_texts: answers that later prompts repeat."""
+    """Every prompt that can be asked by now. known_texts: answers that later prompts repeat.
+
+    unable: request types to which the model was seen to have no answers, with the reason. Their prompts are
+    not remembered as refused: the next run asks again.
+    """
 
     def __init__(self, model: Session, name: str) -> None:
         self.model, self.name = model, name
@@ -96,9 +101,10 @@ class DatasetRequests:
         self.keys = model.keys(name)
         self.prompts = PromptTable(name, model.max_tokens, model.config.asks(model.name, name), model.sees)
         self.known_texts: dict[str, str | None] = {}
+        self.unable: dict[str, str] = {}
 
     def _groups(self) -> Iterator[list[KeyedPack]]:
-        return groups(self.prompts, self.known_texts, self.keys)
+        return groups(self.prompts, self.known_texts, self.keys, self.model.lacking)
 
     def packs(self) -> Iterator[KeyedPack]:
         """Every pack whose placeholders can be filled by now."""
@@ -161,8 +167,8 @@ class Round:
     """The outcome of asking everything unknown once.
 
     wanted: answers that could be asked for, `unknown` of them not known. kept: new ones. missed: answers that
-    did not come because of transient problems; `trouble` is the first of these. damaged: shards of the work
-    cache.
+    did not come because of transient problems; `trouble` is the first of these. unable: those that the model
+    cannot give. damaged: shards of the work cache.
     """
 
     wanted: int
@@ -170,6 +176,7 @@ class Round:
     kept: int
     missed: int
     trouble: str
+    unable: int
     damaged: frozenset[str]
 
 
@@ -185,9 +192,9 @@ def answer(dataset: DatasetRequests, progress: Progress) -> dict[str, Any]:
                 f"{dataset.label}: {one.missed} of {one.unknown} answers did not come ({one.trouble}); run "
                 "it again to ask for them, all others are kept"
             )
-        asked, count, damaged = asked + one.kept, one.wanted, damaged | one.damaged
+        asked, count, damaged = asked + one.kept, one.wanted - one.unable, damaged | one.damaged
     measures: dict[str, Any] = {"answers": {"known": count - asked, "asked": asked}}
-    if asked:
+    if asked or dataset.unable:
         engine = dataset.model.engine
         measures["engine"] = {"device": computed_on(engine.device), **engine.notes}
     if damaged:
@@ -212,24 +219,23 @@ def rounds(
                 wanted, unknown = dataset.look_up()  # another run may have answered while this one waited
             damaged = frozenset(name for cache in dataset.caches.values() for name in cache.damaged)
             proven = unknown < wanted
-            kept, missed, trouble = (
-                _ask(dataset, engine(), progress, unknown, proven) if unknown else (0, 0, "")
-            )
-            yield Round(wanted, unknown, kept, missed, trouble, damaged)
+            outcome = _ask(dataset, engine(), progress, unknown, proven) if unknown else (0, 0, "", 0)
+            yield Round(wanted, unknown, *outcome, damaged)
             if not dataset.learn():
                 return
 
 
 def _ask(
     dataset: DatasetRequests, engine: Engine, progress: Progress | None, unknown: int, proven: bool
-) -> tuple[int, int, str]:
-    """Asks for everything unknown that can be asked now: how many answers came, how many did not, and why.
+) -> tuple[int, int, str, int]:
+    """Asks for everything unknown that can be asked now: how many answers came, how many did not and why, and
+    how many cannot come.
 
     proven: whether the model has answered others before.
     """
     caches = dataset.caches
     questions = dataset.questions(lambda output, key: key not in caches[output])
-    device, kept, missed, first = computed_on(engine.device), 0, 0, ""
+    device, kept, missed, first, unable = computed_on(engine.device), 0, 0, "", 0
     try:
         answers = questions.ask(engine, dataset.packs())
         shown = progress(answers, total=unknown, label=dataset.label) if progress else answers
@@ -239,13 +245,17 @@ def _ask(
                 missed += len(slots)
                 first = first or f"{answered.question}: {one.problem}"
                 continue
+            if isinstance(one, Refusal) and is_inability(one.problem):
+                dataset.unable |= {slot.output: one.problem for slot in slots}
+                unable += len(slots)
+                continue
             for slot in slots:
                 caches[slot.output].add(slot.key, to_remember(answered, slot.pixels, device))
             kept += len(slots)
     finally:
         for cache in caches.values():
             cache.flush()
-    return kept, missed, first
+    return kept, missed, first, unable
 
 
 @dataclass(frozen=True)
@@ -404,9 +414,10 @@ def write(dataset: DatasetRequests) -> dict[str, Any]:
     """Puts the answers together in the order of the prompts; returns notes for the run record.
 
     A line on stderr counts the prompts without an answer, another one the answers of a model with another
-    name. Raises UserError if no prompt has an answer in any table; then nothing is written.
+    name. Raises UserError if no prompt has an answer in any table, unless all of them ask for what the model
+    cannot give; then nothing is written.
     """
-    asked, lacking, first = Counter[str](), Counter[str](), dict[str, str]()
+    asked, lacking, first, failing = Counter[str](), Counter[str](), dict[str, str](), dict[str, str]()
     answered, renamed = 0, 0
     with ExitStack() as files:
         paths = {output: RESPONSES[output].path(dataset.model.name, dataset.name) for output in OUTPUTS}
@@ -422,15 +433,15 @@ def write(dataset: DatasetRequests) -> dict[str, Any]:
             if problem is not None:
                 lacking[output] += 1
                 first.setdefault(output, f"prompt {member.prompt['id']}: {problem}")
+                if not is_inability(problem):
+                    failing.setdefault(output, first[output])
             answered += sum(answer["problem"] is None for answer in answers)
             renamed += sum(OTHER_MODEL in answer["flags"] for answer in answers)
             for row in rows_of(output, member.prompt, answers, member.decodings, dataset.model.revision):
                 writers[output].row(row)
-        if asked and asked == lacking:
-            output = next(output for output in OUTPUTS if asked[output])
-            raise UserError(
-                f"{paths[output]}: none of {asked[output]} prompts has an answer; {first[output]}"
-            )
+        if failing and asked == lacking:
+            output, why = min(failing.items(), key=lambda pair: OUTPUTS.index(pair[0]))
+            raise UserError(f"{paths[output]}: none of {asked[output]} prompts has an answer; {why}")
     if renamed:
         print(
             f"{dataset.label}: {renamed} of {answered} answers are flagged {OTHER_MODEL}: "
@@ -452,10 +463,16 @@ def _known(dataset: DatasetRequests) -> Iterator[tuple[str, Member, list[dict[st
     """Every prompt of each request type with its answers, in the order of the prompts."""
     for window in dataset.windows():
         for output in OUTPUTS:
-            members = [member for what, member in window if what == output]
+            members = [_if_able(dataset, member, output) for what, member in window if what == output]
             answers = iter(dataset.caches[output].fetch([key for member in members for key in member.keys]))
             for member in members:
                 if member.problem is None:
                     yield output, member, [next(answers) for _ in member.keys]
                 else:
                     yield output, member, [refused(output, member.problem)] * max(1, len(member.decodings))
+
+
+def _if_able(dataset: DatasetRequests, member: Member, output: str) -> Member:
+    """The prompt; refused if its answer did not come because the model was seen to be unable."""
+    known = all(key in dataset.caches[output] for key in member.keys)
+    return member if known else replace(member, keys=(), problem=dataset.unable[output])

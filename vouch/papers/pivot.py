@@ -86,7 +86,7 @@ def pivot(frame: pd.DataFrame, layout: Layout) -> Built:
     columns = [Column(layout.row), *(_head(layout, place, name) for place, name in heads)]
     body = []
     for row in rows:
-        cells = [replace(named(row, layout.rows[row]), tone="strong")]
+        cells = [named(row, layout.rows[row])]
         for place, column in heads:
             key = (place, row, column)
             cells.append(_cell(found.get(key), layout.measures[place], ranked.get(key), prints.get(key)))

@@ -7,7 +7,7 @@ against each other, and against the plugins and models that exist.
 import importlib
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from vouch.pipeline.validation import parsed, validated
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.combination import load_variation
 from vouch.prompts.template import read_template
-from vouch.tables.asked import ORIGINAL, P_TRUE
+from vouch.tables.asked import LETTERS, ORIGINAL, OUTPUTS, P_TRUE
 
 TRAINED = Path("data/trained")
 PINS = "data/models/NAME.json"
@@ -103,7 +103,7 @@ def _check_plugins(project: Project) -> Problems:
             *_known([entry.loader], loaders, f"datasets.{name}.loader"),
             *_known([entry.template], templates, f"datasets.{name}.template"),
         ]
-        yield from unknown or _check_entry(name, entry)
+        yield from unknown or _check_entry(name, entry, project.outputs)
         yield from _check_variations(entry.variations or [], f"datasets.{name}.variations")
     yield from _check_variations(project.variations, "variations")
     yield from _known(project.score.answers, project.datasets, "score.answers")
@@ -138,9 +138,14 @@ def _check_sampling(project: Project) -> Problems:
             yield f"{key}: no model is asked such a prompt; name models, datasets and variations that meet"
 
 
-def _check_entry(name: str, entry: DatasetEntry) -> Problems:
+def _check_entry(name: str, entry: DatasetEntry, outputs: Sequence[str] | None) -> Problems:
     try:
-        read_template(entry.template, entry.variant)
+        template = read_template(entry.template, entry.variant)
+        key = f"datasets.{name}.outputs" if entry.outputs else f"outputs (for datasets.{name})"
+        asked = entry.outputs or outputs or []
+        yield from _known(asked, OUTPUTS, key)
+        if LETTERS in asked and not template.shows_options:
+            yield f"{key}: names {LETTERS}, but template {entry.template} shows no options; leave it out"
     except UserError as error:
         yield f"datasets.{name}.variant: {error}"
     loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")

@@ -23,10 +23,12 @@ from vouch.models.lock_entry import LockEntry
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.rewrites.config import RewriteConfig
 from vouch.report.config import ReportConfig
+from vouch.tables.asked import Output
 
 NAMED = (
-    *("profile", "helpers", "train", "variations", "rewrite", "rewrite.rewriter", "embed", "embed.images"),
-    *("embed.images.encoder", "embed.texts", "embed.texts.encoder", "extract", "score", "score.alpha"),
+    *("profile", "helpers", "train", "variations", "outputs", "rewrite", "rewrite.rewriter", "embed"),
+    *("embed.images", "embed.images.encoder", "embed.texts", "embed.texts.encoder", "extract", "score"),
+    "score.alpha",
     *("compare", "browse", "report"),
 )
 """Keys that dvc.yaml names and that have a default."""
@@ -137,6 +139,7 @@ class Project(BaseModel):
 
     train: demo models to train, each into data/trained/NAME. models: those that answer the questions, and
     where each comes from. helpers: further models, which rewrite questions or encode images and texts.
+    outputs: what questions with options are asked for, in place of what the prompt templates say.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -147,6 +150,7 @@ class Project(BaseModel):
     models: dict[Slug, ModelSource]
     helpers: dict[Slug, ModelSource] = {}
     variations: list[Combination] = Field(default=list(VARIATIONS), min_length=1)
+    outputs: list[Output] | None = Field(default=None, min_length=1)
     rewrite: RewriteConfig = RewriteConfig()
     embed: EmbedConfig = EmbedConfig()
     train: dict[Slug, TrainConfig] = {}

@@ -85,13 +85,13 @@ def run_stage(name: str, body: Callable[[Run], None]) -> NoReturn:
 
 
 def start_snakemake(
-    config: Mapping[str, Any], main: bool, dry_run: bool
+    config: Mapping[str, Any], main: bool, dry_run: bool, quiet: bool = False
 ) -> tuple[Dag, dict[str, dict[str, Any]]]:
     """The stages and their `resources:` by name; every stamp is set so that Snakemake plans the stale stages.
 
     config: of Snakemake. main: False in a job, whose Snakemake has done this already; jobs only read with the
-    standard library and PyYAML. Exits with one line on stderr if something is wrong, before jobs wait in a
-    queue only to be refused.
+    standard library and PyYAML. quiet: whether Snakemake's header is left out. Exits with one line on stderr
+    if something is wrong, before jobs wait in a queue only to be refused.
     """
     from vouch.pipeline import resources, runners, state
     from vouch.pipeline.errors import UserError, refused_by_system
@@ -107,6 +107,7 @@ def start_snakemake(
             if not dry_run:
                 runners.enter()
             state.settle(dag)
+            runners.shorten_messages(quiet, [*dag.groups(), *(stage.slug for stage in dag.stages.values())])
     except UserError as error:
         raise SystemExit(f"vouch: {error}") from None
     except OSError as error:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -60,18 +61,23 @@ class Store:
             return {entry["md5"]: entry["relpath"] for entry in json.loads(handle.read())}
 
 
-def held(digests: Iterable[str]) -> set[str]:
-    """Those of the digests whose objects are in DVC's cache; a folder needs all its files there.
-
-    Only folder lists are read, and only DVC's settings are loaded. Raises UserError, OSError.
-    """
+def object_path(name: str) -> Path:
+    """Where DVC's cache has, or would have, an object. Only DVC's settings are loaded. Raises UserError."""
     from dvc.config import Config, ConfigError
 
     try:
         settings = Config(dvc_dir=str(Path(".dvc").absolute()))["cache"]
     except ConfigError as error:
         raise UserError(f".dvc/config: {' '.join(str(error).split())}; correct it") from None
-    root = Path(settings.get("dir", ".dvc/cache")) / "files" / "md5"
+    return Path(settings.get("dir", ".dvc/cache")) / "files" / "md5" / name[:2] / name[2:]
+
+
+def held(digests: Iterable[str]) -> set[str]:
+    """Those of the digests whose objects are in DVC's cache; a folder needs all its files there.
+
+    Only folder lists are read. Raises UserError, OSError.
+    """
+    root = object_path("")
 
     def there(name: str) -> bool:
         path = root / name[:2] / name[2:]
@@ -86,6 +92,23 @@ def held(digests: Iterable[str]) -> set[str]:
         return all(map(there, listed))
 
     return {name for name in digests if there(name)}
+
+
+def fetch(digests: Iterable[str]) -> set[str]:
+    """Brings objects that DVC's cache lacks from the default remote, if there is one; returns those that are
+    not there either. Raises UserError if the remote does not answer."""
+    digests = set(digests)
+    lacking = digests - held(digests)
+    if not lacking:
+        return set()
+    with repository() as repo:
+        if not repo.config["core"].get("remote"):
+            return lacking
+        from dvc_data.hashfile.hash_info import HashInfo
+
+        logging.getLogger("dvc.data_cloud").setLevel(logging.ERROR)  # the caller says what is missing
+        repo.cloud.pull([HashInfo("md5", name) for name in sorted(lacking)])
+    return lacking - held(lacking)
 
 
 @contextmanager

@@ -33,6 +33,7 @@ NAMES: dict[str, str] = {
     "picture": "image",
     "pictures": "images",
     "--pictures": "--images",
+    "--all": "--wide",
     "right_without_picture": "correct_without_image",
 }
 """All other names that people write: columns, variations, scores, options of commands."""

@@ -262,12 +262,16 @@ def read_lock(path: Path = LOCK) -> dict[str, Record]:
     if not path.exists():
         return {}
     check_lock(path)
+    return parse_lock(path.read_text("utf-8", "replace"), str(path))
 
+
+def parse_lock(text: str, name: str) -> dict[str, Record]:
+    """DVC's records in the text of a dvc.lock, none in an empty one. Raises UserError; `name` is in it."""
     try:
-        return _records(load(path))
+        return _records(loads(text, name) if text else {})
     except _NOT_RECORDS:
         raise UserError(
-            f"{path}: not the lock file that DVC writes; restore it from version control, or delete it and "
+            f"{name}: not the lock file that DVC writes; restore it from version control, or delete it and "
             "run `vouch store sync`"
         ) from None
 

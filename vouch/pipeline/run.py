@@ -205,6 +205,12 @@ def _run(name: str, arguments: list[str], body: Callable[[Run], None], check: Ca
         write_receipt(stage, record)
 
 
+def _processor_seconds() -> float:
+    """The processor time of this process, and of those of its children that have ended."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
 def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], None], live: Live) -> Record:
     digests = Digests()
     refuse_damaged(Recorded(dag), dag.inputs(stage), digests)
@@ -214,11 +220,13 @@ def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], No
     run = Run(dag, stage, arguments, digests, live)
     gc.freeze()  # imported objects stay; searching them for cycles takes as long as searching all new ones
     began, start = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic()
+    before_body = _processor_seconds()
     with warnings_aside() as warnings:
         body(run)
     if warnings:
         run.measure("warnings", warnings)
-    times = {"began": began, "seconds": round(time.monotonic() - start, 1)}
+    times: dict[str, Any] = {"began": began, "seconds": round(time.monotonic() - start, 1)}
+    times["processor_seconds"] = round(_processor_seconds() - before_body, 1)
     known = as_read(
         stage, Record(stage.cmd, stage.params, {dep: digests.of(dep) for dep in stage.deps}, {}), digests
     )

@@ -7,16 +7,18 @@ runs it: meanwhile a DVC that wants to write refuses to, and so does a second Sn
 
 import atexit
 import json
+import logging
+import re
 import shutil
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.errors import UserError
+from vouch.pipeline.errors import UserError, meant
 from vouch.pipeline.files import alive, replacing, write_text
 from vouch.pipeline.records import CONFLICT, LOCK, cut_short, whole_lock
 from vouch.pipeline.yaml12 import loads
@@ -173,3 +175,38 @@ def _busy(who: str) -> UserError:
         f"{who}: at work in this checkout; wait until it has ended, then run this again (delete {BOOK} if "
         "that process is something else)"
     )
+
+
+class _Spoken(logging.Filter):
+    """What Snakemake prints: nothing of its records, which decide nothing here; unknown names in one line.
+
+    quiet: whether its header is left out. rules: names of stages, and of all stages of a kind.
+    """
+
+    def __init__(self, quiet: bool, rules: Iterable[str]) -> None:
+        super().__init__()
+        self._quiet, self._rules = quiet, [*rules]
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a message is printed; that of an unknown name is replaced."""
+        text = str(record.msg)
+        if "provenance/metadata so that it in part cannot be used" in text:
+            return False
+        if self._quiet and text.startswith(_HEADER):
+            return False
+        if unknown := _UNKNOWN.search(text):
+            kinds = ", ".join(name for name in self._rules if "-" not in name)
+            record.msg = (
+                f"vouch: no stage or output {unknown[1]}; {meant(unknown[1], self._rules)}kinds of stages: "
+                f"{kinds}; `snakemake --list-rules` names each"
+            )
+        return True
+
+
+_HEADER = ("Workflow has started!", "Assuming unrestricted shared filesystem", "Building DAG of jobs")
+_UNKNOWN = re.compile(r"^MissingRuleException:\s+No rule to produce (\S+) \(")
+
+
+def shorten_messages(quiet: bool, rules: Iterable[str]) -> None:
+    """Lets Snakemake, in whose process this is called, say only what a person needs."""
+    logging.getLogger("snakemake.logging").addFilter(_Spoken(quiet, rules))

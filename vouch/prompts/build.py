@@ -190,7 +190,7 @@ class Prompts:
             if TEXT not in before[source]:
                 raise UserError(
                     f"prompt {name}: repeats the answer to {source}, which asks for no {TEXT}; add it to "
-                    f"`outputs` of template {self.name}"
+                    f"`outputs` of the dataset in params.yaml"
                 )
         if self.cap == 0 and TEXT in outputs:
             raise UserError(

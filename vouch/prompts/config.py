@@ -11,8 +11,9 @@ RELEASED = "released"
 class DatasetPrompts(BaseModel):
     """How one dataset is asked.
 
-    template: a file of vouch/prompts/templates. variant: one of its variants. variations: names
-    (combination.py), in the order of the prompts. rows: `all` items, or the `exchangeable` ones, whose answer
+    template: a file of vouch/prompts/templates. variant: one of its variants. outputs: what questions with
+    options are asked for; None for the template's own. variations: names (combination.py), in the order of
+    the prompts. rows: `all` items, or the `exchangeable` ones, whose answer
     the variation vs_e can flip: PARC (Schmalfuss et al. 2025) scores all variations of a comparative set on
     the same items. loader: that of the dataset."""
 
@@ -20,6 +21,7 @@ class DatasetPrompts(BaseModel):
 
     template: str
     variant: str | None = None
+    outputs: tuple[str, ...] | None = None
     variations: tuple[str, ...] = Field(min_length=1)
     rows: Literal["all", "exchangeable"] = "all"
     loader: str = ""
@@ -40,7 +42,9 @@ def template_name(template: str, variant: str | None) -> str:
     return template if variant is None else f"{template}_{variant}"
 
 
-def config_of(entry: Mapping[str, Any], variations: list[str]) -> DatasetPrompts:
-    """The parameters in a dataset's entry. variations: the profile's, for entries that name none."""
+def config_of(
+    entry: Mapping[str, Any], variations: list[str], outputs: list[str] | None = None
+) -> DatasetPrompts:
+    """The parameters in a dataset's entry. variations, outputs: the profile's, for entries that name none."""
     own = {key: entry[key] for key in DatasetPrompts.model_fields if entry.get(key) is not None}
-    return DatasetPrompts.model_validate({"variations": variations, **own})
+    return DatasetPrompts.model_validate({"variations": variations, "outputs": outputs, **own})

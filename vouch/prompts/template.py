@@ -210,13 +210,15 @@ def _changed(template: Template, values: tuple[tuple[str, Any], ...]) -> Templat
     return template if copy.__dict__ == template.__dict__ else copy
 
 
-def read_template(name: str, variant: str | None = None) -> Template:
-    """The template of that name. Raises UserError."""
+def read_template(name: str, variant: str | None = None, outputs: Sequence[str] | None = None) -> Template:
+    """The template of that name. outputs: replace its own. Raises UserError."""
     path = TEMPLATES / f"{name}.yaml"
-    return parse_template(load(path), str(path), variant)
+    return parse_template(load(path), str(path), variant, outputs)
 
 
-def parse_template(value: Any, where: str, variant: str | None = None) -> Template:
+def parse_template(
+    value: Any, where: str, variant: str | None = None, outputs: Sequence[str] | None = None
+) -> Template:
     """The template that a YAML file holds. where: names it. Raises UserError for the first wrong key."""
     if not isinstance(value, dict):
         raise UserError(f"{where}: holds no keys; a template needs a body")
@@ -224,11 +226,12 @@ def parse_template(value: Any, where: str, variant: str | None = None) -> Templa
     variants = value.get("variants", {})
     if not isinstance(variants, dict) or not all(isinstance(keys, dict) for keys in variants.values()):
         raise UserError(f"{where}: variants: must map each name to the keys that differ")
+    replaced = {} if outputs is None else {"outputs": tuple(outputs)}
     if variant is None:
-        return _checked(own, where)
+        return _checked({**own, **replaced}, where)
     if variant not in variants:
         raise UserError(f"{where}: no variant {variant:.60}; {did_you_mean(variant, list(variants))}")
-    return _checked({**own, **variants[variant]}, f"{where}: variants.{variant}")
+    return _checked({**own, **variants[variant], **replaced}, f"{where}: variants.{variant}")
 
 
 def _checked(value: Any, where: str) -> Template:

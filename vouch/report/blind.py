@@ -178,12 +178,14 @@ def change(value: float, row: Row) -> str:
     return text if low is None or high is None else f"{text}, {formatting.span(low, high, 1, 100)}"
 
 
-def answered(dataset: str, baseline: Baseline) -> str:
-    """How many of the questions the text alone answers, and how many of these beyond a guess."""
+def answered(baseline: Baseline, dataset: str = "") -> str:
+    """How many of the questions the text alone answers, and how many of these beyond a guess. dataset: its
+    name, if the reader does not know it."""
     share = formatting.percent(baseline.accuracy["value"])
     share += formatting.bracketed(*interval_of(baseline.accuracy), 1, 100)
     who = f"{baseline.model}, {_which(baseline)},"
-    text = f"{who} answers {share} of the {baseline.questions} on {dataset} correctly with the text alone"
+    where = f" on {dataset}" if dataset else ""
+    text = f"{who} answers {share} of the {baseline.questions}{where} correctly with the text alone"
     if not baseline.chance:
         return f"{text}."
     text += f"; guessing gives {formatting.percent(baseline.chance)}"

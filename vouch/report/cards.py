@@ -1,10 +1,11 @@
 """The tiles of the first page: a question, its answer in a few words, and why.
 
-The first tile is the worst news about the preferred model. News about the original prompts comes before news
-about variations; within each, the largest loss comes first, measured at the favourable end of its interval.
+All are about one dataset (claims.lead_dataset), which the headline names; a tile that speaks of another one
+names it. The first tile is the worst news about the preferred model there, the second the worst news
+elsewhere. News about the original prompts comes before news about variations; within each, the largest loss
+comes first, measured at the favourable end of its interval.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,18 +15,16 @@ from vouch.metrics.unranked import LOW_MASS_RATE
 from vouch.report import blind, formatting
 from vouch.report.claims import (
     NEGLIGIBLE,
-    Guarantee,
     above_chance,
     accuracy_with_image,
     added_options,
     added_shares,
     answers_alone,
     baselines,
-    detectable_effect,
     doubts,
     effects,
-    guarantee,
     image_claims,
+    lead_in_words,
     leaders,
     low_letter_mass,
     once,
@@ -33,15 +32,18 @@ from vouch.report.claims import (
     preferred,
     questions_needed,
     without_image,
+    wrong_at,
 )
 from vouch.report.costs import ACCURACY, costs, named, real_changes
+from vouch.report.coverage import counted, coverage_verdict, in_words
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM, SIGNIFICANCE
 from vouch.tables.asked import TEXT
 
 
 class News(NamedTuple):
-    """points: the loss that is shown, 0 to 1. variation: empty if the news is about the original prompts."""
+    """points: the loss that is shown, 0 to 1. variation: empty if the news is about the original prompts.
+    answer, why: without the name of the dataset."""
 
     points: float
     dataset: str
@@ -61,25 +63,21 @@ def news(evidence: Evidence) -> tuple[News, ...]:
     return tuple(sorted(large, key=lambda one: (one.variation != "", -one.points, one.dataset)))
 
 
-def worst_first(evidence: Evidence) -> tuple[str, ...]:
-    """The datasets, the one with the worst news first."""
-    first = [one.dataset for one in news(evidence)[:1]]
-    return (*first, *(name for name in evidence.datasets if name not in first))
-
-
 def _overconfidence(evidence: Evidence, model: str) -> Iterator[News]:
     for dataset, (claim, answers) in overconfident(evidence, model).items():
         every = int((evidence.plain_outcomes(dataset)["model"] == model).sum())
-        which = "all" if answers == every else f"the {formatting.count(answers)} most confident of"
+        which = f"all {formatting.count(every)}"
+        if answers < every:
+            which = f"the {formatting.count(answers)} most confident of its {formatting.count(every)}"
         stated, correct = formatting.percent(claim.null, 0), formatting.percent(claim.estimate, 0)
         yield News(
             claim.at_least,
             dataset,
             "",
-            f"Overconfident: {stated} confident, {correct} correct ({dataset})",
-            f"In {which} {formatting.count(every)} answers on {dataset}, the mean confidence of {model} is "
-            f"{stated}, but {formatting.percent(claim.estimate)} of them are correct"
-            f"{formatting.bracketed(claim.low, claim.high, 1, 100)}.",
+            f"Overconfident: {stated} confident, {correct} correct",
+            f"In {which} answers, the mean confidence of {model} is {stated}, but "
+            f"{formatting.percent(claim.estimate)}{formatting.bracketed(claim.low, claim.high, 1, 100)} "
+            "are correct.",
         )
 
 
@@ -90,7 +88,7 @@ def _letters(evidence: Evidence, model: str) -> Iterator[News]:
             claim.low,
             dataset,
             "",
-            f"Would not begin {share} of its answers with a letter ({dataset})",
+            f"Would not begin {share} of its answers with a letter",
             f"In {share} of its prompts{formatting.bracketed(claim.low, claim.high, 0, 100)}, most of the "
             f"first token's probability is not on option letters: what is scored there is not what {model} "
             "would answer.",
@@ -102,35 +100,34 @@ def _variations(evidence: Evidence, model: str) -> Iterator[News]:
         if who != model or claim.above:
             continue
         cost = costs(evidence, dataset)[model, change, *ACCURACY]
+        asked = formatting.plural(cost.items, "question")
+        share, before = formatting.percent(cost.value), formatting.percent(cost.original)
         if cost.guess is not None:  # guessing became easier or harder, so points would mislead
             lost = "no better than guessing" if cost.value <= cost.guess else "closer to guessing"
             why = (
-                f"With this variation {model} answers {formatting.percent(cost.value)} of "
-                f"{formatting.plural(cost.items, 'question')} on {dataset} correctly, where guessing gives "
-                f"{formatting.percent(cost.guess, 0)}; on the original prompts "
-                f"{formatting.percent(cost.original)}, where guessing gives "
-                f"{formatting.percent(1 - cost.guess, 0)}."
+                f"{model} then answers {share} of {asked} correctly, where guessing gives "
+                f"{formatting.percent(cost.guess, 0)}; on the original prompts of the same questions "
+                f"{before}, where guessing gives {formatting.percent(1 - cost.guess, 0)}."
             )
         else:
             lost = f"{formatting.number(-100 * cost.difference, 1)} points lost"
             why = (
-                f"With this variation {model} answers {formatting.percent(cost.value)} of "
-                f"{formatting.plural(cost.items, 'question')} on {dataset} correctly, on the original "
-                f"prompts {formatting.percent(cost.original)}: a loss of "
-                f"{formatting.span(-claim.high, -claim.low, 1, 100)} points."
+                f"{model} then answers {share} of {asked} correctly, on the original prompts of the same "
+                f"questions {before}: a loss of {formatting.span(-claim.high, -claim.low, 1, 100)} points."
             )
         name = named(change)
         yield News(claim.at_least, dataset, change, f"{name[:1].upper()}{name[1:]}: {lost}", why)
 
 
 FIRST = "What should you know first?"
+ELSEWHERE = "And on the other datasets?"
 ENOUGH = "How many questions would be enough?"
 CERTAIN = "How certain is it?"
 BREAKS = "Which variation hurts?"
-VERDICTS: dict[Guarantee, str] = {"kept": "Yes", "broken": "No, it is broken", "unclear": "Unclear"}
 ALONE = "How much can it answer alone?"
 DIFFERENCES = "Which models differ?"
 LOOKS = "Does it use the image?"
+TO_A_PERSON = "every question goes to a person"
 
 
 @dataclass(frozen=True)
@@ -144,15 +141,16 @@ class Card:
 
 
 def summary_cards(evidence: Evidence, model: str | None, dataset: str) -> tuple[Card, ...]:
-    """All tiles, about the preferred model on one dataset; the last four only if they say something."""
+    """All tiles, about the preferred model on one dataset. Left out are those on what was not measured."""
     if model is None:
         return _nothing(evidence, dataset)
-    worst = next(iter(news(evidence)), None)
+    here = [one for one in news(evidence) if one.dataset == dataset]
     return (
-        _worst(evidence, model, worst),
+        _worst(evidence, model, dataset, here),
+        *_elsewhere(evidence, model, dataset),
         _certainty(evidence, model, dataset),
         *_looks(evidence, model, dataset),
-        *(() if worst and worst.variation else _breaks(evidence, model)),
+        *(() if here and here[0].variation else _breaks(evidence, model, dataset, here)),
         *_alone(evidence, model, dataset),
         *_differences(evidence, model),
     )
@@ -160,17 +158,17 @@ def summary_cards(evidence: Evidence, model: str | None, dataset: str) -> tuple[
 
 def _nothing(evidence: Evidence, dataset: str) -> tuple[Card, ...]:
     """Why no model is recommended, and how many questions would be enough, if none is better than a guess."""
+    alone = Card(ALONE, "None", f"No model is recommended, so {TO_A_PERSON}.", "calibration")
     if not evidence.candidates(dataset):
-        return ()
+        return (alone,)
     if not evidence.is_small(dataset) and (accurate := above_chance(evidence, dataset)):
-        return _unseeing(evidence, accurate[0], dataset)
-    now = detectable_effect(evidence, dataset)
+        return (*_unseeing(evidence, accurate[0], dataset), alone)
     if evidence.is_small(dataset):
         groups = evidence.groups(dataset)
         counting = " (copies of a question, and questions about the same image, count once)"
         why = (
-            f"No model is recommended on fewer than {MINIMUM} independent questions, however well it does; "
-            f"{dataset} has {groups}{counting if groups < evidence.questions(dataset) else ''}."
+            f"No model is recommended on fewer than {MINIMUM} independent questions, however well it does. "
+            f"Here there are {groups}{counting if groups < evidence.questions(dataset) else ''}."
         )
     else:
         why = (
@@ -178,9 +176,9 @@ def _nothing(evidence: Evidence, dataset: str) -> tuple[Card, ...]:
             "corrected for all models and datasets)."
         )
     first = Card(FIRST, "No model is recommended", why)
-    why = f"On {dataset}, {now}"
-    why += " over guessing; a smaller lead is often missed." if now.endswith("points") else "."
-    return (first, Card(ENOUGH, questions_needed(evidence, dataset), why, "datasets"))
+    now = lead_in_words(evidence, dataset)
+    why = f"{now[:1].upper()}{now[1:]}{'; a smaller lead is often missed' if now.endswith('show') else ''}."
+    return (first, Card(ENOUGH, questions_needed(evidence, dataset), why, "datasets"), alone)
 
 
 def _unseeing(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
@@ -193,31 +191,46 @@ def _unseeing(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
     loss = image_claims(evidence).get((dataset, model, "loss"))
     if loss is not None and loss.above:
         return (first, *_looks(evidence, model, dataset))
-    reason = f"On {dataset}, {model} {doubts(evidence, dataset, model)}."
+    reason = f"{model} {doubts(evidence, dataset, model)}."
     baseline = baselines(evidence).get(dataset)
-    text = f" {blind.answered(dataset, baseline)}" if baseline else ""
+    text = f" {blind.answered(baseline)}" if baseline else ""
     return (first, Card(LOOKS, "Not shown", reason + text, "variations"))
 
 
-def _worst(evidence: Evidence, model: str, worst: News | None) -> Card:
-    if worst:
-        page = "variations" if worst.variation else "calibration"
-        return Card(FIRST, worst.answer, worst.why + _shift(evidence, model, worst), page)
+def _worst(evidence: Evidence, model: str, dataset: str, here: list[News]) -> Card:
+    """The worst news on a dataset. here: all news there."""
+    if here:
+        return Card(FIRST, here[0].answer, here[0].why + _shift(evidence, model, here[0]), _page(here[0]))
     measured = {
-        "overconfidence": any(evidence.outputs(name)[0] != TEXT for name in evidence.large),
-        "answers that do not begin with a letter": any(
-            evidence.number(name, model, LOW_MASS_RATE) for name in evidence.large
-        ),
-        "a variation that costs accuracy": bool(_tried(evidence, model)),
+        "overconfidence": evidence.outputs(dataset)[0] != TEXT,
+        "answers that do not begin with a letter": bool(evidence.number(dataset, model, LOW_MASS_RATE)),
+        "a variation that costs accuracy": bool(_tried(evidence, model, dataset)),
     }
     tested, missing = ([what for what, done in measured.items() if done == which] for which in (True, False))
-    why = (
-        f"Tested but not significant: {formatting.listed(tested)} (p < {SIGNIFICANCE:g} after correction, on "
-        f"at least {MINIMUM} questions)."
-    )
+    why = ""
+    if tested:
+        why = f"Tested and not shown: {formatting.listed(tested)} (p < {SIGNIFICANCE:g} after correction)."
     if missing:
         why += f" Not measured: {formatting.listed(missing)}."
-    return Card(FIRST, "No bad news", why)
+    return Card(FIRST, f"No bad news{' here' if len(evidence.datasets) > 1 else ''}", why.strip())
+
+
+def _page(one: News) -> str:
+    """The page that has the details."""
+    return "variations" if one.variation else "calibration"
+
+
+def _elsewhere(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
+    """The worst news about the model on the other datasets; nothing if there is none."""
+    away = [one for one in news(evidence) if one.dataset != dataset]
+    if not away:
+        return ()
+    worst = away[0]
+    places = list(dict.fromkeys(one.dataset for one in away))
+    why = f"On {worst.dataset}: {worst.why}{_shift(evidence, model, worst)}".replace(": In ", ", in ", 1)
+    if len(places) > 1:
+        why += f" There is bad news on {formatting.listed(places[1:])} as well."
+    return (Card(ELSEWHERE, f"{worst.answer} ({worst.dataset})", why, _page(worst)),)
 
 
 def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
@@ -225,38 +238,34 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
     size = evidence.number(dataset, model, "set_size", "lac")
     coverage = evidence.number(dataset, model, "coverage", "lac")
     if size is None or coverage is None:
-        return Card(CERTAIN, "Not measured", f"{model} has no prediction sets on {dataset}.")
+        return Card(CERTAIN, "Not measured", f"{model} has no prediction sets here.")
     if not evidence.calibrated(dataset, model):
-        why = (
-            f"{dataset} has too few questions to calibrate: in some splits, every set contains every option."
-        )
+        why = "There are too few questions to calibrate: in some splits, every set contains every option."
         return Card(CERTAIN, "Too small to tell", why)
+    verdict = coverage_verdict(evidence, dataset, model)
     why = (
-        f"A set contains the options that {model} cannot rule out. Is the coverage target of "
-        f"{formatting.percent(evidence.target, 0)} kept? {VERDICTS[guarantee(evidence, dataset, model)]}"
-        f"{formatting.bracketed(coverage.low, coverage.high, 1, 100)}"
+        f"A set contains the options that {model} cannot rule out. Its coverage is "
+        f"{in_words(evidence, verdict, coverage.low, coverage.high)}."
     )
-    verdicts = Counter(
-        guarantee(evidence, name, each)
+    verdicts = [
+        coverage_verdict(evidence, name, each)
         for name in evidence.large
         for each in evidence.numbers(name, "coverage", "lac")
         if each in evidence.candidates(name) and evidence.calibrated(name, each)
-    )
-    if verdicts.total() > 1:
+    ]
+    if len(verdicts) > 1:
         why += (
-            f"; over {verdicts.total()} combinations of model and dataset, it is shown to be kept in "
-            f"{verdicts['kept']} and broken in {verdicts['broken']}"
+            f" Over the {len(verdicts)} combinations of model and dataset, coverage is "
+            f"{counted(evidence, verdicts)}."
         )
     outcomes = evidence.plain_outcomes(dataset)
     sizes = outcomes.loc[outcomes["model"] == model, "clean_size_lac"].dropna()
-    why += "."
     if len(sizes):
         # Sizes are means over splits; above 1.5, two options are the more common size.
         share = formatting.percent(float((sizes > 1.5).mean()), 0)
         why += f" For {share} of the questions, the set has more than one option."
     answer = (
-        f"{formatting.number(size.value, 2)} options in a set, {formatting.percent(coverage.value)} coverage "
-        f"({dataset})"
+        f"{formatting.number(size.value, 2)} options in a set, {formatting.percent(coverage.value)} coverage"
     )
     return Card(CERTAIN, answer, why)
 
@@ -268,7 +277,7 @@ def _looks(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
     baseline = baselines(evidence).get(dataset)
     if baseline is not None and model not in baseline.beaten_by:
         baseline = None
-    beside = f"{blind.answered(dataset, baseline)} {_lead(model, baseline)}" if baseline else ""
+    beside = f"{blind.answered(baseline)} {_lead(model, baseline)}" if baseline else ""
     if loss is None:
         return (_beside_the_blind(evidence, model, dataset, beside),) if baseline else ()
     cost = costs(evidence, dataset)[model, change, *ACCURACY]
@@ -276,10 +285,10 @@ def _looks(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
     low, high = sorted(abs(end) for end in (cost.low, cost.high) if end is not None)
     points = f"{formatting.number(100 * abs(cost.difference), 1)}{formatting.bracketed(low, high, 1, 100)}"
     moves = "gains" if loss.above else "loses"
-    where = dataset
+    where = ""
     if evidence.is_mixed(dataset):
-        where = f"the {formatting.plural(cost.items, 'question')} with an image of {dataset}"
-    why = f"Without the image it {moves} {points} points of accuracy on {where}"
+        where = f" on the {formatting.plural(cost.items, 'question')} with an image"
+    why = f"Without the image it {moves} {points} points of accuracy{where}"
     guess = evidence.chance_with_image(dataset)
     why += f"; guessing gives {formatting.percent(guess, 0)}." if guess else "."
     given_up = sum(added_shares(evidence, dataset, change).get(model, (0.0,)))
@@ -308,37 +317,33 @@ def _beside_the_blind(evidence: Evidence, model: str, dataset: str, why: str) ->
     return Card(LOOKS, f"Beats the language model: {own} correct, the other {text}", why, "variations")
 
 
-def _breaks(evidence: Evidence, model: str) -> tuple[Card, ...]:
-    """The variation that significantly costs the most accuracy on any dataset; nothing if none was asked."""
-    tried = _tried(evidence, model)
+def _breaks(evidence: Evidence, model: str, dataset: str, here: list[News]) -> tuple[Card, ...]:
+    """The variation that is shown to cost the most accuracy; nothing if none was asked. here: all news on
+    the dataset."""
+    tried = _tried(evidence, model, dataset)
     if not tried:
         return ()
-    bad = [one for one in news(evidence) if one.variation]
+    bad = [one for one in here if one.variation]
     every = formatting.plural(len(tried), "variation")
     if not bad:
-        why = f"None of {every} of the prompt is shown to lower the accuracy of {model}."
+        none = f"None of {every}" if len(tried) > 1 else "The only variation"
+        why = f"{none} of the prompt is {'not ' * (len(tried) == 1)}shown to lower the accuracy of {model}."
         return (Card(BREAKS, "None shown", why, "variations"),)
     why = bad[0].why + _shift(evidence, model, bad[0])
-    several = len({one.variation for one in bad})
-    if several > 1:
-        why += f" {several} of {every} are shown to cost accuracy."
+    if len(bad) > 1:
+        why += f" {len(bad)} of {every} are shown to cost accuracy."
     return (Card(BREAKS, bad[0].answer, why, "variations"),)
 
 
-def _tried(evidence: Evidence, model: str) -> set[str]:
-    """The variations in which a model was asked, on the datasets on which it leads."""
-    return {
-        change
-        for name in evidence.large
-        for found in [costs(evidence, name)]
-        for change in real_changes(found)
-        if model in leaders(evidence, name) and (model, change, *ACCURACY) in found
-    }
+def _tried(evidence: Evidence, model: str, dataset: str) -> tuple[str, ...]:
+    """The variations in which a model was asked the questions of a dataset."""
+    known = costs(evidence, dataset)
+    return tuple(change for change in real_changes(known) if (model, change, *ACCURACY) in known)
 
 
 def _shift(evidence: Evidence, model: str, one: News) -> str:
-    """The coverage of sets calibrated on the original prompts, if a variation breaks it."""
-    if not one.variation or guarantee(evidence, one.dataset, model, one.variation) != "broken":
+    """The coverage of sets calibrated on the original prompts, if a variation lowers it below the target."""
+    if not one.variation or coverage_verdict(evidence, one.dataset, model, one.variation) != "below":
         return ""
     held = evidence.number(one.dataset, model, "shift_coverage", "lac", variation=one.variation)
     return (
@@ -349,17 +354,57 @@ def _shift(evidence: Evidence, model: str, one: News) -> str:
 
 
 def _alone(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
-    """The share of questions that a model can answer without a person; nothing if there is none."""
-    share = answers_alone(evidence).get((dataset, model))
-    if share is None:
+    """The share of the questions that a model can answer without a person, on this dataset and on the others;
+    nothing if no confidence is known."""
+    tested = [
+        name
+        for name in evidence.large
+        if model in evidence.candidates(name) and len(evidence.graded(name, model))
+    ]
+    if not tested:
         return ()
-    answer = f"{formatting.percent(share.answered, 0)} of the questions ({dataset})"
-    why = (
-        f"{model} can answer these alone with at most {formatting.percent(TOLERATED, 0)} errors. The "
-        f"statement holds with {formatting.percent(SURE, 0)} confidence for all models and datasets "
-        f"together. Questions with a confidence below {formatting.percent(share.threshold)} go to a person."
+    shares = {name: of for (name, who), of in answers_alone(evidence).items() if who == model}
+    errors, sure = formatting.percent(TOLERATED, 0), formatting.percent(SURE, 0)
+    if not shares:
+        where = "Here" if len(tested) == 1 else f"On none of {len(tested)} datasets"
+        verb = f"is {model} shown" if len(tested) > 1 else f"{model} is not shown"
+        why = f"{where} {verb} to keep its errors to {errors}, however confident it is: {TO_A_PERSON}."
+        return (Card(ALONE, "None", why, "calibration"),)
+    here, others = shares.get(dataset), {name: of for name, of in shares.items() if name != dataset}
+    sentences = []
+    if here:
+        sentences.append(
+            f"{model} can answer these alone with at most {errors} errors: those with a confidence of at "
+            f"least {formatting.percent(here.threshold)}. All others go to a person."
+        )
+    if others:
+        parts = [f"{formatting.percent(of.answered, 0)} on {name}" for name, of in others.items()]
+        sentences.append(f"With a threshold of its own, it is {formatting.listed(parts)}.")
+    sentences.append(f"This holds with {sure} confidence for all models and datasets together.")
+    none = [name for name in tested if name not in shares and name != dataset]
+    if none:
+        sentences.append(
+            f"On {formatting.listed(none)} it is shown for no question: none may be answered alone."
+        )
+    if here:
+        sentences += _threshold_elsewhere(evidence, model, dataset, here.threshold)
+    answer = f"{formatting.percent(here.answered, 0)} of the questions" if here else "None here"
+    return (Card(ALONE, answer, " ".join(sentences), "calibration"),)
+
+
+def _threshold_elsewhere(evidence: Evidence, model: str, dataset: str, threshold: float) -> list[str]:
+    """What the threshold of a dataset costs on the others; nothing if it keeps its promise there."""
+    asked = evidence.outputs(dataset)[0]
+    alike = [name for name in evidence.large if name != dataset and evidence.outputs(name)[0] == asked]
+    measured = {name: wrong_at(evidence, name, model, threshold) for name in alike}
+    parts = [
+        f"{formatting.percent(of[0], 0)} of {formatting.plural(of[1], 'answer')} are wrong on {name}"
+        for name, of in measured.items()
+        if of and of[0] > TOLERATED
+    ]
+    return [f"Elsewhere the same threshold lets more errors through: {formatting.listed(parts)}."] * bool(
+        parts
     )
-    return (Card(ALONE, answer, why, "calibration"),)
 
 
 def _differences(evidence: Evidence, model: str) -> tuple[Card, ...]:
@@ -379,10 +424,12 @@ def _differences(evidence: Evidence, model: str) -> tuple[Card, ...]:
         if model in leaders(evidence, name)
     }
     ties = [f"{formatting.listed(others)} on {name}" for name, others in tied.items() if others]
+    where = "" if len(evidence.datasets) == 1 else " over all datasets"
     why = (
-        f"Significant by accuracy on the same questions, p < {SIGNIFICANCE:g} after correction for all pairs."
+        f"Pairs of models that differ significantly in accuracy on the same questions{where} "
+        f"(p < {SIGNIFICANCE:g} after correction for all pairs)."
     )
     if ties:
-        more = f"; it is also tied on {len(ties) - 2} more" if len(ties) > 2 else ""
+        more = f", and on {formatting.plural(len(ties) - 2, 'more dataset')}" if len(ties) > 2 else ""
         why += f" {model} is tied with {' and with '.join(ties[:2])}{more}."
     return (Card(DIFFERENCES, answer, why, "ranking"),)

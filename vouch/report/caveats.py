@@ -1,11 +1,11 @@
 """Warnings about models whose scored answers may not be those that they would really give.
 
 They say which models claims leave out, which rate is too high and what to do (vouch/metrics/unranked.py has
-the limits); how far undecided texts may move an accuracy; what a judge and people decided and how well they
-agree.
+the limits); which models have no answers of a request type, and why; how far undecided texts may move an
+accuracy; what a judge and people decided and how well they agree.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from vouch.metrics.unranked import (
@@ -18,35 +18,73 @@ from vouch.metrics.unranked import (
     SPECIFICITY,
     UNDECIDED_RATE,
     WORTH_SAYING,
+    Place,
     away_rate,
 )
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.formatting import bracketed, number, percent
-from vouch.tables.asked import LETTERS, TEXT
+from vouch.tables.asked import LETTERS, OUTPUTS, TEXT
 
 NOTE = {
     LETTERS: "answers in another form; its sets mean little",
     TEXT: "leaves too many texts undecided; not ranked",
 }
 REMEDY = {
-    LETTERS: "Ask for text as well: add `text` to the outputs of the dataset's prompt template.",
+    LETTERS: "Ask for text as well: write `outputs: [letters, text]` into params.yaml, then `dvc repro`.",
     TEXT: "Look at such texts on the page Items. Then name parsers that fit them in score.parsers, or a "
     "judge in score.judge that agrees with people's decisions (`vouch review judge`).",
 }
 OF_READING = ("accuracy", UNDECIDED_RATE, JUDGED_RATE, ACCURACY_RULES)
 ASKED = "Text was asked for as well: see that request type."
+_LEFT_OUT = "Left out of the verdict, ranks and comparisons: {}. In brackets is the share of its "
 _WHY = {
-    LETTERS: "The verdict, ranks and comparisons leave out {}: for that share of its prompts, most of the "
-    "first token's probability is not on option letters, so its prediction sets mean little. {}",
-    TEXT: "The verdict, ranks and comparisons leave out {}: that share of its texts is unparsed, names "
-    "several options or may be misread by the judge. {}",
+    LETTERS: f"{_LEFT_OUT}prompts for which most of the first token's probability is not on option letters: "
+    "its letters and prediction sets mean little there. {}",
+    TEXT: f"{_LEFT_OUT}texts that are unparsed, name several options or may be misread by the judge. {{}}",
 }
 
 
 def left_out(evidence: Evidence, datasets: Sequence[str]) -> list[str]:
     """A warning for each reason to leave models out of claims, with the models, their rates, and advice."""
-    return [text for output in (LETTERS, TEXT) if (text := _left_out(evidence, datasets, output))]
+    warnings = [text for output in (LETTERS, TEXT) if (text := _left_out(evidence, datasets, output))]
+    problems = {place: evidence.problems.get(place, "") for place in evidence.unanswered}
+    asked = {name: evidence.asked(name) for name in datasets}
+    return [*warnings, *unanswered(problems, asked)]
+
+
+def unanswered(problems: Mapping[Place, str], asked: Mapping[str, Collection[Place]]) -> list[str]:
+    """Which models have no answers of a request type, and why; what to do if they have none at all.
+
+    problems: the reason of each such place. asked: by dataset, all places.
+    """
+    lacking: dict[tuple[str, str], dict[str, list[str]]] = {}  # output and reason -> model -> datasets
+    mute: dict[str, list[str]] = {}
+    for dataset, places in asked.items():
+        for place in sorted(places):
+            if place in problems:
+                of_models = lacking.setdefault((place[2], problems[place]), {})
+                of_models.setdefault(place[0], []).append(dataset)
+        for model in sorted({model for model, *_ in places}):
+            own = {place for place in places if place[0] == model}
+            if own <= problems.keys() and (model, dataset, TEXT) not in own:
+                mute.setdefault(model, []).append(dataset)
+    ordered = sorted(lacking.items(), key=lambda pair: (OUTPUTS.index(pair[0][0]), pair[0][1]))
+    return [
+        f"{who} no {formatting.OUTPUT_NAMES[output]} on {where}{why and f': {why}'}."
+        for (output, why), of_models in ordered
+        for who, where in _who_and_where(of_models)
+    ] + [f"{who} no answers to {where} at all. {REMEDY[LETTERS]}" for who, where in _who_and_where(mute)]
+
+
+def _who_and_where(of_models: Mapping[str, list[str]]) -> Iterator[tuple[str, str]]:
+    """`a and b have` for models that share their datasets, and these datasets."""
+    shared: dict[tuple[str, ...], list[str]] = {}
+    for model, datasets in of_models.items():
+        shared.setdefault(tuple(datasets), []).append(model)
+    for where, models in shared.items():
+        has = "has" if len(models) == 1 else "have"
+        yield f"{formatting.listed(models)} {has}", formatting.listed(where, 3)
 
 
 def _left_out(evidence: Evidence, datasets: Sequence[str], output: str) -> str:

@@ -1,15 +1,14 @@
 """Which claims the report makes: those of each kind that pass the gates (gates.py).
 
-Kinds are: better than a guess, worse than another model, what a variation costs, whether coverage meets its
-target, overconfidence, low letter mass, whether the image matters, and the blind baseline. All claims of a
-kind are found together, because they are corrected for each other. From them follow the leaders of a dataset
-and the preferred model.
+Kinds are: better than a guess, worse than another model, what a variation costs, overconfidence, low letter
+mass, whether the image matters, and the blind baseline; coverage has its own file (coverage.py). All claims
+of a kind are found together, because they are corrected for each other. From them follow the leaders of a
+dataset, the preferred model, and the dataset that the first page is about.
 """
 
 from collections import Counter
 from functools import lru_cache
 from math import hypot
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -27,7 +26,7 @@ from vouch.report.gates import (
     MINIMUM,
     TESTED,
     Claim,
-    detectable_difference,
+    detectable_lead,
     difference_claim,
     effect_in_words,
     paired_claim,
@@ -35,19 +34,18 @@ from vouch.report.gates import (
     significant,
 )
 from vouch.tables import DONT_KNOW, NONE_OF_ABOVE, WITHOUT_IMAGE
-from vouch.tables.asked import TEXT
+from vouch.tables.asked import LETTERS, TEXT
 
 NEGLIGIBLE = 0.01
 """A smaller loss is not news."""
-Guarantee = Literal["kept", "broken", "unclear"]
-TRANSFER = ("output", "from_model", "from_dataset", "model", "dataset", "weighting")
 CHOSEN, RIGHT = "chosen_share_", "correct_share_"
 once = lru_cache(maxsize=2)
 """Claims of a kind are made all together, because they are corrected for each other; those of the last two
 reports are kept."""
 
 
-def _of_share(evidence: Evidence, dataset: str, number: Number, null: float) -> Claim:
+def claim_of_share(evidence: Evidence, dataset: str, number: Number, null: float) -> Claim:
+    """The claim that a share of the leaderboard differs from `null`."""
     groups = min(evidence.groups(dataset), number.items)
     return share_claim(number.value, number.low, number.high, groups, null)
 
@@ -81,38 +79,6 @@ def losses(evidence: Evidence, dataset: str, model: str) -> tuple[str, ...]:
 
 
 @once
-def _coverages(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
-    """Coverage of LAC sets against its target, by dataset, model and variation."""
-    tried = {}
-    for name in evidence.datasets:
-        for change in evidence.variations(name):
-            metric = "coverage" if change == evidence.variations(name)[0] else "shift_coverage"
-            for model, number in evidence.numbers(name, metric, "lac", variation=change).items():
-                if evidence.calibrated(name, model):
-                    tried[name, model, change] = _of_share(evidence, name, number, evidence.target)
-    return significant(tried)
-
-
-def guarantee(evidence: Evidence, dataset: str, model: str, variation: str = "") -> Guarantee:
-    """Whether the coverage guarantee holds; in a variation, with the thresholds of the original prompts."""
-    claim = _coverages(evidence).get((dataset, model, variation or evidence.variations(dataset)[0]))
-    return "unclear" if claim is None else "kept" if claim.above else "broken"
-
-
-@once
-def transfer_coverages(evidence: Evidence) -> dict[tuple[str, ...], Claim]:
-    """Coverage with thresholds of another dataset or model against its target, by the columns TRANSFER."""
-    tried = {}
-    for row in evidence.transfer.dropna(subset=["coverage"]).to_dict("records"):
-        home = row["from_model"] == row["model"] and row["from_dataset"] == row["dataset"]
-        if not home and {row["dataset"], row["from_dataset"]} <= set(evidence.large):
-            groups = min(evidence.groups(row["dataset"]), row["items"])
-            claim = share_claim(row["coverage"], row["low"], row["high"], groups, evidence.target)
-            tried[tuple(str(row[name]) for name in TRANSFER)] = claim
-    return significant(tried)
-
-
-@once
 def answers_alone(evidence: Evidence) -> dict[tuple[str, str], AnswerThreshold]:
     """By dataset and model, the threshold for answering alone with at most the share TOLERATED wrong.
 
@@ -125,6 +91,14 @@ def answers_alone(evidence: Evidence) -> dict[tuple[str, str], AnswerThreshold]:
         for place in places
     }
     return {place: shown for place, shown in found.items() if shown.answered}
+
+
+def wrong_at(evidence: Evidence, dataset: str, model: str, threshold: float) -> tuple[float, int] | None:
+    """The share of wrong answers among those with at least this confidence, and their number; None if there
+    is no such answer."""
+    own = evidence.graded(dataset, model)
+    given = own.loc[own["confidence"] >= threshold, "clean_correct"]
+    return (1 - float(given.mean()), len(given)) if len(given) else None
 
 
 @once
@@ -162,7 +136,7 @@ def _of_answers(frame: pd.DataFrame) -> Claim | None:
 def low_letter_mass(evidence: Evidence, model: str) -> dict[str, Claim]:
     """By dataset: share of a model's answers that would not begin with a letter, unless it is NEGLIGIBLE."""
     tried = {
-        name: _of_share(evidence, name, rate, NEGLIGIBLE)
+        name: claim_of_share(evidence, name, rate, NEGLIGIBLE)
         for name in evidence.large
         if model in evidence.candidates(name) and (rate := evidence.number(name, model, LOW_MASS_RATE))
     }
@@ -406,14 +380,30 @@ def preferred(evidence: Evidence) -> str | None:
     return max(wins, key=lambda model: wins[model]) if wins else None
 
 
+def lead_dataset(evidence: Evidence) -> str:
+    """The dataset that the first page is about, and with which every page begins: the largest one on which
+    the preferred model leads; if no model is preferred, the largest of all."""
+    model = preferred(evidence)
+    return next(
+        (name for name in evidence.datasets if model in leaders(evidence, name)), evidence.datasets[0]
+    )
+
+
+def lead_first(evidence: Evidence) -> tuple[str, ...]:
+    """All datasets, with the one of the first page at the head."""
+    lead = lead_dataset(evidence)
+    return (lead, *(name for name in evidence.datasets if name != lead))
+
+
 def why_no_leader(evidence: Evidence, dataset: str) -> str:
     """Why no model leads on a dataset; empty if one does."""
     if only_blind(evidence, dataset):
         return "only language models were asked"
     if not evidence.candidates(dataset):
-        return "no model gives answers that can be scored"
+        by_letters = evidence.outputs(dataset)[0] == LETTERS
+        return f"no model {'answers with letters' if by_letters else 'gives readable answers'}"
     if evidence.is_small(dataset):
-        return f"too small to tell: {detectable_effect(evidence, dataset)}"
+        return f"too small to tell: {lead_in_words(evidence, dataset)}"
     if leaders(evidence, dataset):
         return ""
     needed = "use the image" if above_chance(evidence, dataset) else "beat guessing"
@@ -425,8 +415,8 @@ def only_blind(evidence: Evidence, dataset: str) -> bool:
     return evidence.blind(dataset) == evidence.models(dataset)
 
 
-def detectable_effect(evidence: Evidence, dataset: str) -> str:
-    """`24 questions can show 28 points`: the smallest lead over guessing that a dataset would show."""
+def lead_in_words(evidence: Evidence, dataset: str) -> str:
+    """`with 24 questions only a lead of 28 points over guessing would show`, for a dataset."""
     asked = evidence.questions(dataset), evidence.groups(dataset)
     return effect_in_words(*asked, _least(evidence, dataset), room=1 - _chance(evidence, dataset))
 
@@ -446,4 +436,4 @@ def _chance(evidence: Evidence, dataset: str) -> float:
 def _least(evidence: Evidence, dataset: str) -> float:
     tried = {dataset, *evidence.large}
     claims = sum(len(evidence.candidates(name)) for name in tried)
-    return detectable_difference(_chance(evidence, dataset), evidence.groups(dataset), claims)
+    return detectable_lead(_chance(evidence, dataset), evidence.groups(dataset), claims)

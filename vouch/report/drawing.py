@@ -57,7 +57,12 @@ CONFIG: dict[str, Any] = {
     "aria": False,  # the figure as a whole has a description
     "view": {"stroke": None},
     "axis": _AXIS,
-    "legend": {**_TEXT, "orient": "top", "title": None, "symbolSize": 70, "columnPadding": 28},
+    "legend": {
+        **_TEXT,
+        **{"orient": "top", "title": None, "symbolSize": 70, "symbolOpacity": 1},
+        **{"columnPadding": 28, "labelLimit": 280},
+        "layout": {"top": {"direction": "vertical", "anchor": "start", "margin": 4}},
+    },
     "header": {**_TEXT, "titleColor": vegalite.INK},
     # A single weight everywhere, because several fonts would have a random order in a PDF.
     "title": {"color": vegalite.INK, "fontSize": 13, "fontWeight": "normal", "anchor": "start"},
@@ -71,10 +76,11 @@ _DEFAULTS = {
     **dict.fromkeys(("fill-opacity", "stroke-opacity", "stroke-width"), "1"),
     **dict.fromkeys(("x2", "y2"), "0"),
     **{"transform": "translate(0,0)", "font-weight": "normal", "text-anchor": "start"},
+    "stroke-dasharray": "1,0",
 }
 _INHERITED = (
     *("fill", "stroke", "fill-opacity", "stroke-opacity", "stroke-width"),
-    *("font-size", "text-anchor"),
+    *("font-size", "text-anchor", "stroke-dasharray"),
 )
 _CIRCLE = re.compile(r"M([\d.]+),0A\1,\1,0,1,1,-\1,0A\1,\1,0,1,1,\1,0")
 _MOVED = re.compile(r"translate\(([-\d.]+),([-\d.]+)\)")

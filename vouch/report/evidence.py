@@ -15,10 +15,10 @@ import pandas as pd
 
 from vouch.metrics.blind import BLIND_RATE, blind, chance_of
 from vouch.metrics.comparison import statistics
-from vouch.metrics.unranked import OF_GATE, Place, unranked
+from vouch.metrics.unranked import OF_GATE, UNANSWERED, Place, outputs_of, unanswered, unranked
 from vouch.report.config import Scoring
 from vouch.report.gates import INFINITE, MINIMUM, SIGNIFICANCE, minimum_detectable_effect
-from vouch.tables.asked import ORIGINAL, OUTPUTS
+from vouch.tables.asked import ORIGINAL
 from vouch.tables.results import BLIND, TRANSFER
 
 
@@ -114,15 +114,36 @@ class Comparisons:
         """`first` minus `second`; None if the two were not compared."""
         return self._pairs.get((dataset, first, second))
 
-    def detectable(self, low: float | None, high: float | None) -> float | None:
+    def minimum_detectable_effect(self, low: float | None, high: float | None) -> float | None:
         """The minimum detectable effect of a pair, from its interval and with the correction of its p."""
         return minimum_detectable_effect(low, high, self._claims)
 
-    def minimum_detectable_effect(self, dataset: str) -> float | None:
+    def median_detectable_effect(self, dataset: str) -> float | None:
         """The median of the minimum detectable effects of a dataset's pairs; None if it has no pairs."""
         ends = zip(*columns(self.on(dataset), ("low", "high")), strict=True)
-        effects = [effect for low, high in ends if (effect := self.detectable(low, high))]
+        effects = [effect for low, high in ends if (effect := self.minimum_detectable_effect(low, high))]
         return median(effects) if effects else None
+
+
+class Answered(NamedTuple):
+    """What the table of one model, dataset and request type holds.
+
+    answers: one for each option, and for each sample of a text. unanswered: rows without an answer. tokens:
+    generated ones. engine, device, mode: the different values of these columns. rows: the most of a forward
+    pass, None if unknown.
+    """
+
+    model: str
+    dataset: str
+    output: str
+    prompts: int
+    answers: int
+    unanswered: int
+    tokens: int
+    engine: Sequence[str]
+    device: Sequence[str]
+    mode: Sequence[str]
+    rows: int | None
 
 
 PAIR = ("first", "second")
@@ -137,9 +158,9 @@ class Evidence:
     `outcomes` only the columns that vouch/report/loading.py names (OF_ITEMS, OF_OUTCOMES) are read.
 
     setup: the parameters datasets, extract, models, variations and train, and `locked`, the entries of
-    models.lock. engines: by model, the engines of its answers with their revisions. facts: by model, what
-    models.lock states about it. digests: SHA-256 of every data file that was read, by path. printed:
-    published figures, by name of the file, all columns text.
+    models.lock. answered: what each table of answers holds. facts: by model, what models.lock states about
+    it. problems: of a model, dataset and output without an answer, why it has none. digests: SHA-256 of every
+    data file that was read, by path. printed: published figures, by name of the file, all columns text.
     """
 
     leaderboard: pd.DataFrame
@@ -162,10 +183,11 @@ class Evidence:
         default_factory=lambda: BLIND.schema.empty_table().to_pandas().assign(dataset="")
     )
     setup: Mapping[str, Any] = field(default_factory=dict)
-    engines: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    answered: Sequence[Answered] = ()
     digests: Mapping[str, str] = field(default_factory=dict)
     printed: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    problems: Mapping[Place, str] = field(default_factory=dict)
 
     @property
     def target(self) -> float:
@@ -184,17 +206,28 @@ class Evidence:
         return Numbers(self.headlines, KEYS)
 
     @cached_property
+    def _places(self) -> frozenset[Place]:
+        places = self.leaderboard[["model", "dataset", "output"]].drop_duplicates()
+        return frozenset(places.itertuples(index=False, name=None))
+
+    def asked(self, dataset: str) -> frozenset[Place]:
+        """The models of a dataset with each request type that they were asked for."""
+        return frozenset(place for place in self._places if place[1] == dataset)
+
+    @cached_property
     def _outputs(self) -> dict[str, tuple[str, ...]]:
-        frame = self.leaderboard[["dataset", "output"]].drop_duplicates()
-        return {
-            str(name): tuple(output for output in OUTPUTS if output in set(group["output"]))
-            for name, group in frame.groupby("dataset")
-        }
+        return outputs_of(self._places, self.unanswered)
 
     def outputs(self, dataset: str) -> tuple[str, ...]:
         """The request types of a dataset; the first is the main one, which headlines use: letters if
-        asked."""
+        asked, unless some models have no letters."""
         return self._outputs[dataset]
+
+    @cached_property
+    def unanswered(self) -> frozenset[Place]:
+        """Where a model has not a single answer."""
+        rows = self.leaderboard[self.leaderboard["metric"] == UNANSWERED]
+        return unanswered(rows.to_dict("records"))
 
     def of_first_output(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The rows of a table that are about the main request type of their dataset."""
@@ -262,10 +295,12 @@ class Evidence:
     def candidates(self, dataset: str) -> tuple[str, ...]:
         """The models that claims about a dataset may name, in the order of `models`.
 
-        Left out are models that would not really give the scored answers (vouch/metrics/unranked.py), and
-        blind baselines (vouch/metrics/blind.py).
+        Left out are models that would not really give the scored answers, or gave none
+        (vouch/metrics/unranked.py), and blind baselines (vouch/metrics/blind.py).
         """
         apart = {*self.left_out(dataset), *self.blind(dataset)}
+        output = self.outputs(dataset)[0]
+        apart |= {model for model, *place in self.unanswered if place == [dataset, output]}
         return tuple(model for model in self.models(dataset) if model not in apart)
 
     def left_out(self, dataset: str) -> tuple[str, ...]:

@@ -155,18 +155,21 @@ def significant(claims: Mapping[Key, Claim], level: float = SIGNIFICANCE) -> dic
 
 
 def effect_in_words(questions: int, groups: int, effect: float, room: float) -> str:
-    """`24 questions can show 28 points`: the minimum detectable effect at 80 % power. room: the largest
-    effect."""
-    which = formatting.plural(questions, "question")
+    """`with 24 questions only a lead of 28 points over guessing would show`: four times out of five.
+
+    effect: the smallest such lead. room: the largest possible one.
+    """
+    which = f"with {formatting.plural(questions, 'question')}"
     if groups < min(questions, MINIMUM):
         which += f" in {formatting.plural(groups, 'group')}"
     if effect >= room:
-        return f"{which} cannot even show that a perfect model is better"
-    return f"{which} can show {formatting.number(100 * effect, 0)} points"
+        return f"{which} not even a perfect model could be shown to beat guessing"
+    return f"{which} only a lead of {formatting.number(100 * effect, 0)} points over guessing would show"
 
 
-def detectable_difference(null: float, groups: int, claims: int) -> float:
-    """Distance from a share that this many groups would show, corrected for this many claims."""
+def detectable_lead(null: float, groups: int, claims: int) -> float:
+    """The smallest lead over a share that this many groups show with 80 % power, corrected for this many
+    claims."""
     return detectable(sqrt(null * (1 - null) / max(groups, 1)), SIGNIFICANCE, claims)
 
 

@@ -6,13 +6,15 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from vouch.metrics.unranked import UNANSWERED, unanswered
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import file_digest
 from vouch.report.config import Scoring
-from vouch.report.evidence import Evidence
+from vouch.report.evidence import Answered, Evidence
 from vouch.tables import asked, results
-from vouch.tables.answered import RESPONSES, letters_path
+from vouch.tables.answered import RESPONSES, first_problem, letters_path
 from vouch.tables.table import Table
 
 PUBLISHED = Path("docs/published")
@@ -56,14 +58,36 @@ def read_printed(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
     return {path.stem: pd.read_csv(path, dtype=str, keep_default_na=False) for path in paths}
 
 
-def engines(paths: Iterable[Path]) -> dict[str, list[str]]:
-    """By model, the engines of its answers with their revisions."""
-    tables = {path("m", "d").suffixes[0]: table for table, path in RESPONSES.values()}
-    by_model: dict[str, set[str]] = {}
+def answered(paths: Iterable[Path]) -> list[Answered]:
+    """What each table of answers holds; tables without rows are left out. Raises UserError."""
+    outputs = {path("m", "d").suffixes[0]: output for output, (_, path) in RESPONSES.items()}
+    found = []
     for path in paths:
-        names = tables[path.suffixes[0]].read(path, ["engine"])["engine"].unique().to_pylist()
-        by_model.setdefault(path.name.partition(".")[0], set()).update(filter(None, names))
-    return {model: sorted(names) for model, names in by_model.items()}
+        output = outputs[path.suffixes[0]]
+        tokens = ["logprobs"] if output == asked.TEXT else []
+        columns = ["prompt", "engine", "device", "mode", "rows", "problem", *tokens]
+        table = RESPONSES[output].table.read(path, columns)
+        if table.num_rows:
+            lengths = pc.sum(pc.list_value_length(table["logprobs"])).as_py() if tokens else 0
+            found.append(
+                Answered(
+                    model=path.name.partition(".")[0],
+                    dataset=path.parent.name,
+                    output=output,
+                    prompts=pc.count_distinct(table["prompt"]).as_py(),
+                    answers=table["problem"].null_count,
+                    unanswered=table.num_rows - table["problem"].null_count,
+                    tokens=lengths or 0,
+                    **{name: _names(table[name]) for name in ("engine", "device", "mode")},
+                    rows=pc.max(table["rows"]).as_py(),
+                )
+            )
+    return found
+
+
+def _names(column: pa.ChunkedArray) -> tuple[str, ...]:
+    """The distinct values of a column, sorted."""
+    return tuple(sorted(filter(None, column.unique().to_pylist())))
 
 
 def load(
@@ -88,8 +112,11 @@ def load(
     responses = [path for path in paths if path.parent.parent == letters_path("", "").parent]
     every = [*(path for _, path in COMPARED.values()), *outcomes, *items, *rejects, *defects, *rewrites]
     every += [*published, *responses, *(blind if len(answered_blind) else ())]
+    compared = _compared(paths)
+    measured = compared["leaderboard"]
+    mute = unanswered(measured[measured["metric"] == UNANSWERED].to_dict("records"))
     return Evidence(
-        **_compared(paths),
+        **compared,
         outcomes=_all(results.OUTCOMES, outcomes, OF_OUTCOMES),
         items=_by_dataset(asked.ITEMS, items, OF_ITEMS),
         rejects=_all(asked.REJECTS, rejects, asked.REJECTS.schema.names),
@@ -98,10 +125,11 @@ def load(
         blind_answers=answered_blind,
         scoring=scoring,
         setup=setup or {},
-        engines=engines(responses),
+        answered=answered(responses),
         digests={path.as_posix(): file_digest(path) for path in every},
         printed=read_printed(published),
         facts=known or {},
+        problems={place: first_problem(*place) for place in sorted(mute)},
     )
 
 

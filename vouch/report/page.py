@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeVar
 from markupsafe import Markup
 
 from vouch.pipeline.errors import UserError, did_you_mean
-from vouch.report.cards import worst_first
+from vouch.report.claims import lead_first
 from vouch.report.evidence import Evidence
 from vouch.report.table import Grid
 from vouch.report.vegalite import Chart
@@ -145,12 +145,12 @@ def by_dataset(
 ) -> Callable[[Evidence], Section | None]:
     """The `build` of a section with a part for each dataset that has blocks; None if there are none.
 
-    The dataset with the worst news comes first. opened: how many parts are open at first; None if parts
+    The dataset of the first page comes first. opened: how many parts are open at first; None if parts
     cannot be folded away. above: a small table for each dataset, all of them side by side before the parts.
     """
 
     def build(evidence: Evidence) -> Section | None:
-        shown = {dataset: made for dataset in worst_first(evidence) if (made := blocks(evidence, dataset))}
+        shown = {dataset: made for dataset in lead_first(evidence) if (made := blocks(evidence, dataset))}
         small = [grid for dataset in shown if above and (grid := above(evidence, dataset))]
         parts = [Part("", [Beside(small)])] if small else []
         for index, (dataset, made) in enumerate(shown.items()):
@@ -166,7 +166,8 @@ class PageSection:
 
     title: its entry in the page's table of contents. build: returns a `Section`, or the values that
     templates/NAME.html.j2 shows, or None if there is nothing to say. page: name of its page. place: its
-    position there. figures: makes the section's own figures from the result of build.
+    position there. figures: makes the section's own figures from the result of build. summary: what it says
+    in a sentence or two, for a page that folds.
     """
 
     name: str
@@ -175,6 +176,7 @@ class PageSection:
     page: str
     place: int
     figures: Callable[[Evidence, Any], Iterable[FigureSpec]] = lambda evidence, view: ()
+    summary: Callable[[Evidence], Iterable[str]] = lambda evidence: ()
 
     @property
     def anchor(self) -> str:
@@ -188,8 +190,9 @@ class Page:
 
     title: the link in the navigation, and the heading. description: one sentence on what the page answers.
     place: position in the navigation. scripts: files in static/ that it loads. Sections name it. A page
-    whose sections have nothing to say is left out, with all links to it. Its frame is
-    templates/pages/NAME.html.j2 if that exists, else templates/page.html.j2.
+    whose sections have nothing to say is left out, with all links to it. folds: whether it begins with a
+    summary, and its sections are folded. Its frame is templates/pages/NAME.html.j2 if that exists, else
+    templates/page.html.j2.
     """
 
     name: str
@@ -197,6 +200,7 @@ class Page:
     description: str
     place: int
     scripts: tuple[str, ...] = ()
+    folds: bool = False
 
     @property
     def address(self) -> str:

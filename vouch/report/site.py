@@ -29,7 +29,9 @@ from vouch.report.table_files import (
     PLOTTED,
     TABLES,
     TableFiles,
+    compared,
     csv_text,
+    few,
     metrics_json,
     plotted,
     plotted_reliability,
@@ -270,6 +272,15 @@ def write_plots(evidence: Evidence) -> None:
         write_text(folder / "page.html", PLOTS_PAGE.read_text("utf-8"))
 
 
+def write_for_dvc(evidence: Evidence) -> None:
+    """Writes what `dvc metrics` shows: headline.json of the best model, and headline/MODEL.json of each."""
+    dataset, models = compared(evidence)
+    with replacing_folder(REPORTS / "headline") as folder:
+        for model in models:
+            write_json(folder / f"{model}.json", few(evidence, dataset, model))
+    write_json(REPORTS / "headline.json", few(evidence, dataset, models[0]) if models else {})
+
+
 def write_site(files: Mapping[str, str], tables: Mapping[str, str], cache: RenderCache) -> None:
     """Writes the pages, the tables and the assets. files: text by path under reports/."""
     script = cache("script", "", lambda: drawing.script().encode()).decode()
@@ -296,3 +307,4 @@ def write(config: ReportConfig, evidence: Evidence, watch: Watch = iter, registr
     cache.forget_others()
     write_plots(evidence)
     write_json(REPORTS / "metrics.json", metrics_json(evidence))
+    write_for_dvc(evidence)

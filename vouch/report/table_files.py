@@ -1,8 +1,8 @@
 """Tables as files: headline numbers, reports/tables, and each table of a page as CSV and LaTeX.
 
-Headline numbers go to `dvc metrics` (metrics.json), `dvc plots` and tables/headline.csv. The files of
-reports/tables are unrounded, in a fixed order and safe to open in a spreadsheet or a terminal; the tables of
-pages are rounded as shown.
+Headline numbers go to metrics.json, `dvc plots` and tables/headline.csv, a few of them to `dvc metrics`. The
+files of reports/tables are unrounded, in a fixed order and safe to open in a spreadsheet or a terminal; the
+tables of pages are rounded as shown.
 """
 
 import csv
@@ -107,6 +107,31 @@ def metrics_json(evidence: Evidence) -> dict[str, Any]:
         }
         for dataset in evidence.datasets
     }
+
+
+FEW = {
+    "accuracy": "accuracy",
+    "coverage": "coverage_lac",
+    "set_size": "set_size_lac",
+    "ece": "ece",
+}
+"""Names in the files for `dvc metrics`, whose tables stay within 80 columns -> names in METRICS."""
+
+
+def compared(evidence: Evidence) -> tuple[str, list[str]]:
+    """The dataset whose numbers `dvc metrics` shows, and its models, the best first.
+
+    It is the one with the most groups of questions; a choice by results would differ between experiments.
+    """
+    dataset = max(evidence.datasets, key=evidence.groups)
+    candidates = evidence.candidates(dataset)
+    return dataset, [*candidates, *(model for model in evidence.models(dataset) if model not in candidates)]
+
+
+def few(evidence: Evidence, dataset: str, model: str) -> dict[str, float]:
+    """The numbers of FEW that a model has."""
+    known = values(evidence, dataset, model)
+    return {name: known[metric] for name, metric in FEW.items() if metric in known}
 
 
 def _label(evidence: Evidence, dataset: str, model: str) -> str:

@@ -15,8 +15,9 @@ from typing import Any
 
 import pandas as pd
 
-# Colours of Okabe and Ito, which people with any kind of colour vision can tell apart. Figures are drawn in
-# the light ones; the page finds each by the value of its attribute and swaps it for the dark one.
+# People with any kind of colour vision can tell these colours apart, on white and on the dark page
+# (tests/report/test_charts.py). Figures are drawn in the light ones; the page finds each by the value of its
+# attribute and swaps it for the dark one.
 INK = "#16202a"
 MUTED = "#5c6873"
 RULE = "#dfe4e8"
@@ -24,6 +25,8 @@ FAINT = "#9aa5af"
 BLUE = "#0072b2"
 ORANGE = "#d55e00"
 GREEN = "#00805d"
+VIOLET = "#8f3dfb"
+BROWN = "#6b2305"
 PAPER = "#ffffff"
 
 # light -> dark
@@ -35,14 +38,19 @@ DARK = {
     BLUE: "#56b4e9",
     ORANGE: "#f0a04b",
     GREEN: "#3fc79a",
+    VIOLET: "#b26bff",
+    BROWN: "#a8744a",
     PAPER: "#12181e",
 }
 
 Part = dict[str, Any]
 
 _TYPES = {"Q": "quantitative", "N": "nominal", "O": "ordinal", "T": "temporal"}
-_COLOURS = [BLUE, ORANGE, GREEN, INK]
-_SHAPES = ["circle", "diamond", "square", "triangle-up"]
+MODEL_COLOURS = (BLUE, ORANGE, GREEN, VIOLET, BROWN, INK)
+MODEL_SHAPES = ("circle", "diamond", "square", "triangle-up", "cross", "triangle-down")
+SOLID, DASHED, DOTTED = (1, 0), (4, 3), (1.5, 2)
+"""Lengths of the dashes of a line and of the gaps between them, pixels."""
+INTERVAL = "95 % interval"
 _SECOND = ("x2", "y2")  # channels that share the type of another
 
 Axis: type[Part] = dict
@@ -106,7 +114,7 @@ class Chart:
     def __init__(self, data: pd.DataFrame, **properties: Any) -> None:
         rows = _records(data)
         text = json.dumps(rows, sort_keys=True)
-        name = f"data-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+        name = f"data-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
         self.spec: Part = {**properties, "data": {"name": name}}
         self.datasets: Mapping[str, Sequence[Part]] = {name: rows}
 
@@ -207,28 +215,95 @@ def tips(numbers: str = "", **titles: str) -> list[Part]:
 
 def target(value: float) -> Any:
     """A dashed line at `value`; `encode` places it."""
-    return Chart(pd.DataFrame({"value": [value]})).mark_rule(strokeDash=[4, 3], color=INK)
+    return Chart(pd.DataFrame({"value": [value]})).mark_rule(color=INK)
+
+
+def target_name(value: float) -> str:
+    """What the legend calls the line of `target`."""
+    return f"target, {100 * value:g} %"
+
+
+def in_legend(
+    line: "Chart", name: str, names: Mapping[str, Sequence[float]], width: float = math.inf
+) -> "Chart":
+    """A line with its dashes and an entry `name` in the legend.
+
+    names: every line of the whole chart with its dashes, in the order of the legend; every panel has the
+    first. width: of the legend, pixels.
+    """
+    key = Field("line:N")
+    if name == next(iter(names)):  # the first one describes the scale and the legend for all
+        legend = {"symbolType": "stroke", "symbolStrokeColor": MUTED, "symbolSize": 300}
+        key["legend"] = legend | _legend_columns(list(names), width)
+        key["scale"] = Scale(domain=list(names), range=[list(each) for each in names.values()])
+    return line.transform_calculate(line=json.dumps(name)).encode(strokeDash=key)
+
+
+def _legend_columns(names: Sequence[str], width: float) -> Part:
+    """The number of columns of a legend if its entries do not fit into one row."""
+    entry = LETTER * max(map(len, names), default=0) + 45
+    return {} if entry * len(names) <= width else {"columns": max(int(width // entry), 1)}
+
+
+LETTER = 6.2
+"""Mean width of a letter of a legend, pixels."""
+
+
+def model_looks(models: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Colour and shape of each model, which it has in every figure of a report.
+
+    models: all models of the report, in an order that does not depend on the figure. The first six differ in
+    colour and shape, the first 36 in one of them.
+    """
+    count = len(MODEL_COLOURS)
+    return {
+        model: (MODEL_COLOURS[index % count], MODEL_SHAPES[(index + index // count) % count])
+        for index, model in enumerate(models)
+    }
+
+
+def ring(base: "Chart", name: str) -> "Chart":
+    """A ring around every point of `base`; the legend calls it `name`."""
+    legend = {"symbolType": "circle", "symbolFillColor": "transparent", "symbolStrokeColor": INK}
+    size = Size("ring:N", scale=Scale(type="ordinal", domain=[name], range=[230]), legend=legend)
+    rings: Chart = base.transform_calculate(ring=json.dumps(name)).mark_point(strokeWidth=1.2, opacity=1)
+    return rings.encode(size=size, color=value(INK))
+
+
+def by_model(every: Sequence[str], shown: Sequence[str], **how: Any) -> dict[str, Part]:
+    """The channels `color` and `shape` of the column `model`. every: see `model_looks`. shown: the models of
+    this chart. how: properties of both, such as `legend=None`."""
+    looks = [model_looks(every)[model] for model in shown]
+    colours, shapes = ([look[at] for look in looks] for at in (0, 1))
+    return {
+        "color": Color("model:N", scale=Scale(domain=list(shown), range=colours), **how),
+        "shape": Shape("model:N", scale=Scale(domain=list(shown), range=shapes), **how),
+    }
 
 
 def model_lines(
-    data: pd.DataFrame, models: Sequence[str], x: Part, y: Part, low: Part, tips: Sequence[Part]
+    data: pd.DataFrame,
+    every: Sequence[str],
+    x: Part,
+    y: Part,
+    tips: Sequence[Part],
+    names: Mapping[str, Sequence[float]],
+    width: float,
 ) -> list[Chart]:
-    """A line with points and intervals for each model. data: model, value, low, high and `at`, the position
-    on x.
+    """A line with points and intervals for each model.
 
-    x, y: properties of the axes. low: like y, for the lower ends.
+    data: model, value, low, high and `at`, the position on x. every: see `model_looks`. x, y: properties of
+    the axes. names: every line of the chart, with INTERVAL. width: of the legends, pixels.
     """
-    base = Chart(data).encode(
-        x=X("at:Q", **x), color=Color("model:N", scale=Scale(domain=models, range=_COLOURS[: len(models)]))
-    )
+    shown = list(dict.fromkeys(data["model"]))
+    looks = by_model(every, shown, legend=_legend_columns(shown, width))
+    base = Chart(data).encode(x=X("at:Q", **x), color=looks["color"])
     up = Y("value:Q", **y)
-    shape = Shape("model:N", scale=Scale(domain=models, range=_SHAPES[: len(models)]))
+    intervals = whiskers(base).mark_rule(strokeWidth=1.5, opacity=0.4).encode(y=up, y2="high:Q")
     return [
-        base.transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=1.5, opacity=0.4)
-        .encode(y=Y("low:Q", **low), y2="high:Q"),
+        in_legend(intervals, INTERVAL, names, width),
         base.mark_line(strokeWidth=1.2, opacity=0.7).encode(y=up),
-        base.mark_point(filled=True, size=45, opacity=1).encode(y=up, shape=shape, tooltip=tips),
+        base.mark_point(filled=True, size=45, opacity=1).encode(y=up, shape=looks["shape"], tooltip=tips),
     ]
 
 
@@ -246,7 +321,7 @@ def shares(title: str, least: float, ticks: int) -> Part:
 def two_kinds(column: str, names: Sequence[str]) -> dict[str, Part]:
     """Channels that tell two kinds of points apart, by colour and by shape."""
     colour = Color(f"{column}:N", scale=Scale(domain=names, range=[BLUE, ORANGE]))
-    return {"color": colour, "shape": Shape(f"{column}:N", scale=Scale(domain=names, range=_SHAPES[:2]))}
+    return {"color": colour, "shape": Shape(f"{column}:N", scale=Scale(domain=names, range=MODEL_SHAPES[:2]))}
 
 
 def whiskers(base: Chart) -> Chart:

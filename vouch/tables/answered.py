@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import canonical_json, check_plain, file_digest, write_json
+from vouch.tables.asked import Output
 from vouch.tables.table import Table, columns, per_dataset
 from vouch.tables.thoughts import without_mark
 
@@ -87,6 +88,7 @@ class Pin(BaseModel):
     reasoning how the model thinks before it answers, left out if it does not
     sees        whether it takes images; left out if it does. A language model does not: it is asked the same
                 prompts without their images
+    outputs     what a server can be asked for, left out if that is not known to be less than all
     files       name -> SHA-256 of every file of the model folder that may be loaded, or of every answer file
     dtype       see Dtype
     parameters  number of parameters, null if unknown
@@ -94,8 +96,8 @@ class Pin(BaseModel):
 
     The digest covers all that can change an answer (files, template and its variables, processor, reasoning,
     engine, dtype, a server's name for the model) and nothing else: not the path or address, so that moving a
-    folder repeats no work, and neither the prefix nor `sees`: each prompt has the one, and lacks its images
-    without the other.
+    folder repeats no work, and neither the prefix nor `sees` nor `outputs`: each prompt has the first, lacks
+    its images without the second, and is not asked without the third.
     """
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
@@ -112,6 +114,7 @@ class Pin(BaseModel):
     template_kwargs: dict[str, Any] = Field(default={}, exclude_if=lambda value: not value)
     reasoning: Reasoning | None = Field(default=None, exclude_if=lambda value: value is None)
     sees: bool = Field(default=True, exclude_if=lambda value: value)
+    outputs: list[Output] | None = Field(default=None, exclude_if=lambda value: value is None)
     dtype: Dtype = "float32"
     parameters: int | None = None
     facts: dict[str, Any] = {}
@@ -352,6 +355,13 @@ def _response(table: Table) -> Response:
 RESPONSES: Mapping[str, Response] = {table.name: _response(table) for table in (LETTERS, LIKELIHOOD, TEXT)}
 """Request type -> the table for its answers."""
 letters_path, likelihood_path, text_path = (found.path for found in RESPONSES.values())
+
+
+def first_problem(model: str, dataset: str, output: str) -> str:
+    """Why the first prompt without an answer has none; empty if all have one, or the answers are not here."""
+    table, path = RESPONSES[output].table, RESPONSES[output].path(model, dataset)
+    problems = table.read(path, ["problem"])["problem"].drop_null() if path.exists() else []
+    return str(problems[0]) if len(problems) else ""
 
 
 def schema(output: str, reasoning: bool) -> pa.Schema:

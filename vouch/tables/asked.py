@@ -155,6 +155,7 @@ LIKELIHOOD = "likelihood"
 TEXT = "text"
 PLACEHOLDER = re.compile(r"\{answer ([1-9][0-9]*)\}")
 OUTPUTS = (LETTERS, LIKELIHOOD, TEXT)
+Output = Literal["letters", "likelihood", "text"]
 TEXT_TOKENS = 30
 """Most tokens of a text, unless its prompt or `extract.max_tokens` gives another number."""
 

@@ -5,17 +5,18 @@ from typing import Any
 
 import pytest
 
-from tests.models.loopback_server import NAME, Loopback, Reply, error
+from tests.models.loopback_server import NAME, Loopback, error
 from tests.models.project import MODEL, Project, image, prompt
-from tests.models.server.test_faults import ERRORS
+from tests.models.server.test_abilities import scoring
+from tests.models.server.test_faults import EDITS, ERRORS
 from tests.refusals import refused
 from vouch.cli import main
+from vouch.models.server.abilities import abilities
 from vouch.models.server.client import ServerSettings
 from vouch.models.server.engine import ENOUGH, SILENT
-from vouch.models.server.images import refuses_images
 from vouch.models.server.problems import takes_no_images
 from vouch.pipeline.yaml12 import load
-from vouch.tables.asked import LETTERS, TEXT
+from vouch.tables.asked import LETTERS, OUTPUTS, TEXT
 
 BLIND = [  # (status, message): vLLM, llama.cpp, Ollama, OpenAI, OpenRouter, and servers that know texts alone
     (400, "facebook/opt-125m is not a multimodal model None"),
@@ -101,19 +102,18 @@ def blind(server: Loopback, status: int = BLIND[1][0], says: str = BLIND[1][1]) 
 
 
 def test_a_server_is_asked_with_one_image_and_one_token(server: Loopback) -> None:
-    settings = ServerSettings(backoff=0.001)
-    assert refuses_images(server.url, NAME, settings) is False, "it may look at the image, or leave it out"
-    (request,) = server.requests
-    assert request["max_tokens"] == 1 and shows(request)
+    def sees() -> bool | None:
+        return abilities(server.url, NAME, ServerSettings(backoff=0.001)).sees
+
+    assert sees(), "it may look at the image, or leave it out"
+    (request,) = filter(shows, server.requests)
+    assert request["max_tokens"] == 1
     for status, says in BLIND:
         blind(server, status, says)
-        assert refuses_images(server.url, NAME, settings), says
+        assert sees() is False, says
     for status, says in [*SEEING, (401, "no key"), (404, "model not found"), (503, "loading"), (500, "{")]:
         blind(server, status, says)
-        assert refuses_images(server.url, NAME, settings) is None, says
-    server.instead = lambda *_: Reply(200, "{")
-    assert refuses_images(server.url, NAME, settings) is None
-    assert refuses_images("http://127.0.0.1:9/v1", NAME, settings) is None, "nothing answers there"
+        assert sees() is None, says
 
 
 @pytest.fixture
@@ -190,11 +190,20 @@ def lock(*words: str) -> int:
 def test_lock_asks_a_server_and_writes_it(
     server: Loopback, project: Project, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    def written() -> Any:
+        return load(Path("models.lock"))["models"][MODEL]
+
+    server.instead = scoring
     assert lock(MODEL) == 1 and "is on a server, which has no files to pin" in capfd.readouterr().err
     blind(server)
-    assert lock(MODEL) == 0 and "takes no images" in capfd.readouterr().out
-    assert load(Path("models.lock"))["models"][MODEL]["sees"] is False
+    assert lock(MODEL) == 0 and "takes no images; it gives letters, text" in capfd.readouterr().out
+    assert written()["sees"] is False and written()["outputs"] == [LETTERS, TEXT]
     assert lock(MODEL) == 0 and "nothing to change" in capfd.readouterr().out
+    server.edit = EDITS["no logprobs"]
+    assert lock(MODEL) == 0 and written()["outputs"] == [TEXT], "it was started again without them"
+    server.edit, server.instead = lambda answer: None, scoring
+    assert lock(MODEL) == 0 and written()["outputs"] == [*OUTPUTS], "and with them"
+    blind(server)
     project.entry["sees"] = True
     project.save()
     assert lock(MODEL) == 1 and "says sees: true, but the model takes no images" in capfd.readouterr().err

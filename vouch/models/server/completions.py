@@ -30,6 +30,7 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from vouch.models.engine import LetterAnswer, Refusal, TextAnswer
+from vouch.models.kinds import NO_LOGPROBS
 from vouch.tables.answered import Reasoning
 from vouch.tables.thoughts import Parts, apart
 
@@ -38,9 +39,6 @@ _ABOVE_ONE = 1e-3  # most by which rounded probabilities may add to more than on
 _ROUNDING = 2e-6  # of a sum of probabilities whose logarithms are 32-bit numbers
 _TAG = re.compile(r"</?\w[^<>]*>")
 _VERSION = re.compile(r"(-\d{4}-\d{2}-\d{2}|-\d{4}|@.+)?")
-
-NO_LOGPROBS = "the server gives no log-probabilities"
-FOR_LETTERS = ", so no letters; ask for texts, or start it with them"
 
 
 class BadAnswer(Exception):
@@ -64,7 +62,7 @@ class NoLogprobs(BadAnswer):
         self, seen: str = "", answer: TextAnswer | None = None, refusal: Refusal | None = None
     ) -> None:
         super().__init__("the answer has no log-probabilities" + seen)
-        self.answer, self.refusal = answer, refusal or Refusal(NO_LOGPROBS + seen + FOR_LETTERS)
+        self.answer, self.refusal = answer, refusal or Refusal(NO_LOGPROBS + seen)
 
 
 def _number(given: Any) -> Any:

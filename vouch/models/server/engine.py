@@ -32,10 +32,10 @@ from vouch.models.engine import (
     TextAnswer,
     letter_flags,
 )
+from vouch.models.kinds import THINKS, WITHOUT_LOGPROBS
 from vouch.models.lock_entry import OPENAI
 from vouch.models.server import completions
 from vouch.models.server.client import Client, GivenUp, RequestTally, ServerSettings, TurnedDown, connection
-from vouch.models.server.completions import NO_LOGPROBS
 from vouch.models.server.images import data_url
 from vouch.models.server.problems import (
     about_logprobs,
@@ -116,7 +116,7 @@ T = TypeVar("T")
 ENOUGH = 32  # questions in a row without an answer after which the server itself is at fault
 TURNED_DOWN = "the server turned the request down"
 FAILS = "the server fails at this question and answers others"
-AT_FAULT = (TURNED_DOWN, FAILS, NO_LOGPROBS)  # the server may be at fault, as long as it has answered nothing
+AT_FAULT = (TURNED_DOWN, FAILS)  # the server may be at fault, as long as it has answered nothing
 
 
 def each_done(
@@ -195,8 +195,7 @@ Given = LetterAnswer | LikelihoodAnswer | TextAnswer | Refusal
 
 SILENT = 3  # letters without log-probabilities after which, if none ever came, no others are asked
 TOP_LOGPROBS = 20  # the most that hosted servers give, and vLLM unless it is told otherwise
-NO_SCORES = Refusal("the server does not score given texts; ask vLLM or another engine for likelihood")
-THINKS = Refusal("letters of a model that thinks cannot be read from a server; ask it for texts")
+NO_SCORES = Refusal(WITHOUT_LOGPROBS[LIKELIHOOD])
 
 
 def load(pin: Pin, config: ExtractConfig) -> Engine:
@@ -375,7 +374,9 @@ class ServerEngine:
 
     def unasked(self, job: Job) -> Refusal | None:
         """Why a job makes no request, None if it makes some."""
-        return THINKS if self._reasoning and job.decoding is None else self._silent(job.output)
+        if self._reasoning and job.decoding is None:
+            return Refusal(f"{job.output} {THINKS}")
+        return self._silent(job.output)
 
     def requests(self, job: Job) -> list[dict[str, Any]]:
         """The requests that a job makes, as long as the server has not turned any down."""

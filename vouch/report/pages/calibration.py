@@ -12,11 +12,12 @@ from markupsafe import Markup
 
 from vouch.metrics.conformal.selective import SURE, WRONG, curve
 from vouch.metrics.uncertainty import CONFIDENCE, ESTIMATES
-from vouch.report import formatting
+from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
-from vouch.report.claims import MOST_CHOSEN, answers_alone, chosen, miscalibrated
+from vouch.report.claims import answers_alone, chosen, miscalibrated
 from vouch.report.evidence import Evidence
 from vouch.report.page import (
+    Beside,
     Block,
     DatasetFigure,
     Figures,
@@ -45,37 +46,76 @@ RELIABILITY_TIPS = [
     *alt.tips(".1%", confidence="Confidence", accuracy="Accuracy"),
     *alt.tips(",", answers="Answers"),
 ]
+PERFECT = "perfectly calibrated"
+RELIABILITY_LINES = {alt.INTERVAL: alt.SOLID, PERFECT: alt.DASHED}
+RELIABILITY_SIDE = 300
+COUNTS_HEIGHT = 56
+WIDEST_COUNT = 15  # pixels that the count of a bin needs
+TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def _reliability_panel(data: pd.DataFrame, heading: str, named: bool, side: int) -> Any:
+def _reliability_panel(data: pd.DataFrame, heading: str, looks: dict[str, Any], side: int) -> Any:
+    """Accuracy by confidence; below it, how many answers each bin holds."""
     domain = alt.Scale(domain=[0, 1])
-    ticks = alt.Axis(format=".0%", values=[0, 0.5, 1])
-    across = alt.X("confidence:Q", title="Confidence", scale=domain, axis=ticks)
-    up = alt.Y("accuracy:Q", title="Accuracy" if named else None, scale=domain, axis=ticks)
+    across = alt.X(
+        "confidence:Q", title=None, scale=domain, axis=alt.Axis(values=TICKS, labels=False, ticks=False)
+    )
+    up = alt.Y("accuracy:Q", title="Accuracy", scale=domain, axis=alt.Axis(format=".0%", values=TICKS))
     line = alt.Chart(pd.DataFrame({"confidence": [0.0, 1.0], "accuracy": [0.0, 1.0]}))
-    base = alt.Chart(data)
-    size = alt.Size("answers:Q", scale=alt.Scale(range=[12, 160]), legend=None)
-    return alt.layer(
-        line.mark_line(strokeDash=[4, 3], color=alt.INK, strokeWidth=1).encode(x=across, y=up),
-        base.mark_rule(color=alt.BLUE, opacity=0.4, strokeWidth=1.5).encode(
-            x=across, y=alt.Y("low:Q", scale=domain), y2="high:Q"
+    base = alt.Chart(data).encode(x=across, color=looks["color"])
+    perfect = line.mark_line(color=alt.INK, strokeWidth=1).encode(x=across, y=up)
+    whiskers = base.mark_rule(opacity=0.4, strokeWidth=1.5)
+    whiskers = whiskers.encode(y=alt.Y("low:Q", scale=domain), y2="high:Q")
+    diagram = alt.layer(
+        alt.in_legend(perfect, PERFECT, RELIABILITY_LINES),
+        alt.in_legend(whiskers, alt.INTERVAL, RELIABILITY_LINES),
+        base.mark_line(strokeWidth=1.2, opacity=0.6).encode(y=up),
+        base.mark_point(filled=True, size=50, opacity=1).encode(
+            y=up, shape=looks["shape"], tooltip=RELIABILITY_TIPS
         ),
-        base.mark_line(color=alt.BLUE, strokeWidth=1.2, opacity=0.6).encode(x=across, y=up),
-        base.mark_circle(color=alt.BLUE, opacity=1).encode(
-            x=across, y=up, size=size, tooltip=RELIABILITY_TIPS
-        ),
-    ).properties(width=side, height=side, title=heading)
+    )
+    return alt.vconcat(
+        diagram.properties(width=side, height=side, title=heading), _counts(data, looks, side), spacing=8
+    )
 
 
-def reliability_chart(evidence: Evidence, dataset: str, columns: int = MOST_CHOSEN, side: int = 210) -> Any:
-    """One panel per model: points below the dashed line are overconfident. None without outcomes."""
-    data = reliability_bins(evidence, dataset)
+def _counts(data: pd.DataFrame, looks: dict[str, Any], side: int) -> Any:
+    """A bar for each bin with the number of its answers, if there is room for it."""
+    bins = alt.Axis(format=".0%", values=TICKS, grid=False)
+    across = alt.X("start:Q", title="Confidence", scale=alt.Scale(domain=[0, 1]), axis=bins)
+    room = alt.Scale(domain=[0, 1.25 * float(data["answers"].max())], nice=False)
+    bare = alt.Axis(labels=False, ticks=False, grid=False, domain=False)
+    up = alt.Y("answers:Q", title="Answers", scale=room, axis=bare)
+    base = alt.Chart(data).encode(y=up)
+    bars = base.mark_rect(opacity=0.45).encode(
+        x=across, x2="end:Q", y2=alt.datum(0), color=looks["color"], tooltip=RELIABILITY_TIPS
+    )
+    texts = base.mark_text(baseline="bottom", dy=-2, fontSize=9, color=alt.INK).encode(
+        x=alt.X("middle:Q"), text="count:N"
+    )
+    wide = side * float((data["end"] - data["start"]).min()) >= WIDEST_COUNT
+    return alt.layer(bars, *([texts] if wide else [])).properties(width=side, height=COUNTS_HEIGHT)
+
+
+def _short(count: int) -> str:
+    """A count in at most four characters: 999, 1.2k, 12k."""
+    return str(count) if count < 1000 else f"{count / 1000:.1f}k" if count < 9950 else f"{count / 1000:.0f}k"
+
+
+def reliability_chart(
+    evidence: Evidence, dataset: str, columns: int = 2, side: int = RELIABILITY_SIDE
+) -> Any:
+    """A panel for each model: points below the dashed line are overconfident. None without outcomes."""
+    data, bins = reliability_bins(evidence, dataset), evidence.scoring.bins
     if data.empty:
         return None
-    panels = [
-        _reliability_panel(group.drop(columns=["panel"]), str(heading), index % columns == 0, side)
-        for index, (heading, group) in enumerate(data.groupby("panel", sort=False))
-    ]
+    data = data.assign(start=data["bin"] / bins, middle=(data["bin"] + 0.5) / bins)
+    data = data.assign(end=(data["bin"] + 1) / bins, count=data["answers"].map(_short))
+    panels = []
+    for (heading, model), own in data.groupby(["panel", "model"], sort=False):
+        looks = alt.by_model(evidence.all_models, [model], legend=None)
+        looks = {name: alt.value(channel["scale"]["range"][0]) for name, channel in looks.items()}
+        panels.append(_reliability_panel(own.drop(columns=["panel", "model", "bin"]), heading, looks, side))
     return alt.concat(*panels, columns=columns, spacing=alt.SPACING)
 
 
@@ -97,15 +137,15 @@ RELIABILITY_FIGURE = DatasetFigure(
     "Reliability diagram",
     reliability_chart,
     reliability_in_words,
-    narrow={"columns": 2, "side": 120},
+    narrow={"columns": 1, "side": 255},
 )
 
 
 CALIBRATION_TEXT = Markup("""\
 A model is calibrated if answers given with 80&#8239;% confidence are correct 80&#8239;% of the time. A single
-temperature, fitted on the calibration half, corrects a model that is overconfident everywhere. The NLL shows
-its effect best: after the fit only the test half is left, and ECE grows when there are fewer questions. AUROC
-and AURC measure something else: whether more confident answers are more often correct.""")
+temperature, fitted on the calibration half, corrects a model that is overconfident everywhere. Its effect is
+measured on the test half, best by the NLL, because ECE grows if there are fewer questions. AUROC and AURC
+measure something else: whether more confident answers are more often correct.""")
 CALIBRATION_TABLE = TableSpec(
     "calibration",
     "confidence against accuracy, clean protocol",
@@ -146,15 +186,15 @@ def _calibration_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     if not evidence.numbers(dataset, "ece"):
         return []
     more = CALIBRATION_MORE.known(evidence, dataset)
+    sentences = sentence_list(
+        [
+            _counted(evidence, dataset),
+            *(_calibration_sentence(evidence, dataset, m) for m in chosen(evidence, dataset)),
+        ]
+    )
     return [
-        *sentence_list(
-            [
-                _counted(evidence, dataset),
-                *(_calibration_sentence(evidence, dataset, m) for m in chosen(evidence, dataset)),
-            ]
-        ),
         CALIBRATION_TABLE.known(evidence, dataset).grid(evidence, dataset),
-        Figures([f"reliability-{dataset}"]),
+        Beside([*sentences, Figures([f"reliability-{dataset}"])]),
         *([Folded("Other measures", [more.grid(evidence, dataset)])] if more.measures else []),
     ]
 
@@ -195,12 +235,14 @@ CALIBRATION_SECTION = PageSection(
     by_dataset("Does confidence match accuracy?", CALIBRATION_TEXT, _calibration_blocks, opened=1),
     page="calibration",
     place=10,
+    summary=summaries.confidence,
 )
 
 
 UNCERTAINTY_TEXT = Markup("""\
 AUROC of every uncertainty estimate on the same answers to the original prompts. In small print: the gain over
-plain confidence, in points, with a paired 95&#8239;% interval; in bold if the interval excludes 0.""")
+plain confidence, in points, with a paired 95&#8239;% interval. In bold if it is better than plain confidence:
+the whole interval is above 0.""")
 _SAMPLED = re.compile(r"(.+)_t([0-9.e-]+)")
 
 
@@ -221,7 +263,8 @@ def _uncertainty_cell(evidence: Evidence, dataset: str, model: str, output: str,
         return Cell(text, key=number.value)
     ends = formatting.bracketed(gain.low, gain.high, 1, 100)
     note = f"{formatting.number(100 * gain.value, 1)}{ends}"
-    return Cell(text, note, number.value, tone="strong" if gain.excludes_zero else "")
+    better = gain.excludes_zero and gain.value > 0
+    return Cell(text, note, number.value, tone="strong" if better else "")
 
 
 def _uncertainty_blocks(evidence: Evidence, dataset: str) -> list[Block]:
@@ -261,6 +304,7 @@ UNCERTAINTY_SECTION = PageSection(
     ),
     page="calibration",
     place=20,
+    summary=summaries.uncertainty,
 )
 
 PAGE = Page(
@@ -269,50 +313,53 @@ PAGE = Page(
     "Whether confidence matches accuracy, what thresholds are worth elsewhere, and what the protocol "
     "changes.",
     place=50,
+    folds=True,
 )
 
 
-OBSERVED, BOUND = "wrong among the answers", "bound, 90 % confidence"
-ANSWERING_TIPS = [
-    *alt.tips(kind_n="Shown"),
-    *alt.tips(".1%", answered="Answered", value="Wrong", threshold="Confidence"),
-]
+TESTED = Column(
+    "Questions tested",
+    "one question of each group, without the quarter of the groups that chooses the threshold",
+    True,
+)
+OBSERVED, BOUND, TOLERABLE = "wrong among the answers", "bound, 90 % confidence", "5 % wrong"
+ANSWERING_LINES = {OBSERVED: alt.SOLID, BOUND: alt.DOTTED, TOLERABLE: alt.DASHED}
+ANSWERING_TIPS = alt.tips(
+    ".1%", answered="Answered", wrong="Wrong", bound="Wrong, bound", threshold="Confidence"
+)
 
 
 def answering_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
-    """A row for each model, threshold and kind: answered, value. Empty if a dataset is too small."""
+    """A row for each model and threshold: answered, wrong, bound. Empty if a dataset is too small."""
     parts = []
     for model in () if evidence.is_small(dataset) else chosen(evidence, dataset):
         found = curve(*evidence.confidences(dataset, model), seed=evidence.scoring.seed)
-        for kind, values in ((OBSERVED, found.wrong), (BOUND, found.bound)):
-            columns = {"answered": found.answered, "value": values, "threshold": found.thresholds}
-            parts.append(pd.DataFrame(columns).assign(model=model, kind=kind))
+        columns = {name: getattr(found, name) for name in ("answered", "wrong", "bound")}
+        parts.append(pd.DataFrame(columns | {"threshold": found.thresholds}).assign(model=model))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
-def answering_chart(evidence: Evidence, dataset: str, columns: int = 2, width: int = 300) -> Any:
+def answering_chart(evidence: Evidence, dataset: str, columns: int = 2, width: int = 420) -> Any:
     """A panel for each model; None if the dataset is too small."""
     data = answering_frame(evidence, dataset)
     if data.empty:
         return None
-    colour = alt.Color("kind:N", scale=alt.Scale(domain=[OBSERVED, BOUND], range=[alt.BLUE, alt.ORANGE]))
+    shares = alt.Axis(format=".0%", tickCount=5)
+    across = alt.X("answered:Q", title="Answered by the model", scale=alt.Scale(domain=[0, 1]), axis=shares)
+    up = {"title": "Wrong", "scale": alt.Scale(domain=[0, 1]), "axis": shares}
+    named = partial(alt.in_legend, names=ANSWERING_LINES, width=columns * width)
     panels = []
-    for model, group in data.groupby("model", sort=False):
-        across = alt.X(
-            "answered:Q",
-            title="Answered by the model",
-            scale=alt.Scale(domain=[0, 1]),
-            axis=alt.Axis(format=".0%", tickCount=5),
-        )
-        up = alt.Y(
-            "value:Q", title="Wrong", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%", tickCount=5)
-        )
-        base = alt.Chart(group.drop(columns=["model"])).encode(x=across, y=up, color=colour)
+    for model, own in data.groupby("model", sort=False):
+        colour, _ = alt.model_looks(evidence.all_models)[model]
+        base = alt.Chart(own.drop(columns=["model"])).encode(x=across)
+        observed, bound = (alt.Y(f"{name}:Q", **up) for name in ("wrong", "bound"))
+        line = base.mark_line(strokeWidth=1.5, color=colour)
         panels.append(
             alt.layer(
-                alt.target(0.05).encode(y=up),
-                base.mark_line(strokeWidth=1.5),
-                base.mark_circle(size=30, opacity=1).encode(tooltip=ANSWERING_TIPS),
+                named(alt.target(0.05).encode(y=alt.Y("value:Q", **up)), TOLERABLE),
+                named(line.encode(y=bound), BOUND),
+                named(line.encode(y=observed), OBSERVED),
+                base.mark_circle(size=30, opacity=1, color=colour).encode(y=observed, tooltip=ANSWERING_TIPS),
             ).properties(width=width, height=170, title=str(model))
         )
     return alt.concat(*panels, columns=columns, spacing=alt.SPACING)
@@ -322,8 +369,8 @@ def answering_in_words(evidence: Evidence, dataset: str) -> str:
     """The figure in words."""
     data = answering_frame(evidence, dataset)
     parts = []
-    for model, group in data[data["kind"] == BOUND].groupby("model", sort=False):
-        low = group[group["value"] <= 0.05]
+    for model, group in data.groupby("model", sort=False):
+        low = group[group["bound"] <= 0.05]
         share = f"up to {formatting.percent(low['answered'].max(), 0)}" if len(low) else "no share"
         parts.append(f"{model}, {share} of the questions with a bound of at most 5{formatting.NARROW}%")
     return f"Wrong answers by share of the questions answered on {dataset}: {'; '.join(parts)}."
@@ -340,11 +387,10 @@ ANSWERING_FIGURE = DatasetFigure(
 
 ALONE, CONFORMAL = "answered_alone_", "answered_conformal_"
 ANSWERING_TEXT = Markup("""\
-A model answers alone if its confidence is high enough; all other questions go to a person. The share that it
-can answer is measured on questions that were not used to choose the threshold: with a probability of
-90&#8239;%, at most the stated share of these answers is wrong. One question of each group counts. To show
-5&#8239;% takes at least 45 answers without an error, and a confidence that tells correct answers from wrong
-ones.""")
+A model answers alone if its confidence reaches a threshold; all other questions go to a person. One question
+of each group counts. A quarter of these chooses the threshold, and the others test it: with a probability of
+90&#8239;%, at most the stated share of the answers above it is wrong. To show 5&#8239;% takes at least 45
+answers without an error, and a confidence that tells correct answers from wrong ones.""")
 SAMPLED_MEASURES = (
     Measured("tron_unreached", label="No correct sample %"),
     Measured("tron_samples"),
@@ -360,12 +406,33 @@ def _answering_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     sampled = _sampled(evidence, dataset)
     if not found:
         return sampled
+    sentences = [_tested(evidence, dataset)]
+    sentences += [_answering_sentence(evidence, dataset, model) for model in chosen(evidence, dataset)]
     return [
-        *sentence_list(_answering_sentence(evidence, dataset, model) for model in chosen(evidence, dataset)),
+        *sentence_list(sentences),
         _answering_grid(evidence, dataset, found),
         Figures([f"answering-{dataset}"]),
         *sampled,
     ]
+
+
+def _tested(evidence: Evidence, dataset: str) -> str:
+    """How many of the questions test a threshold, and whether a model may answer alone at all."""
+    numbers = evidence.numbers(dataset, f"{ALONE}{WRONG[0]}").values()
+    tested, asked = max((number.items for number in numbers), default=0), evidence.questions(dataset)
+    if not tested:
+        return ""
+    whole = (
+        f"{formatting.plural(asked, 'question')} in {formatting.plural(evidence.groups(dataset), 'group')}"
+    )
+    text = f"Of {whole}, {formatting.count(tested)} test the threshold."
+    if not any((dataset, model) in answers_alone(evidence) for model in evidence.models(dataset)):
+        text += (
+            f" No model is shown to answer some of them with at most 5{formatting.NARROW}% wrong, if that is "
+            "to hold for all models and datasets together: none may answer alone. Shares in the table hold "
+            "one by one."
+        )
+    return text
 
 
 def _of(evidence: Evidence, dataset: str, model: str) -> list[Cell]:
@@ -387,8 +454,8 @@ def _answering_sentence(evidence: Evidence, dataset: str, model: str) -> str:
     return (
         f"{model} can answer {formatting.percent(found.answered, 0)} of the questions alone with at most "
         f"5{formatting.NARROW}% wrong: those with a confidence of at least "
-        f"{formatting.number(found.threshold, 3)}. The statement holds with {formatting.percent(SURE, 0)} "
-        "confidence for all models and datasets together."
+        f"{formatting.percent(found.threshold)}. This holds with {formatting.percent(SURE, 0)} confidence "
+        "for all models and datasets together; shares in the table hold one by one."
     )
 
 
@@ -396,7 +463,7 @@ def _answering_grid(evidence: Evidence, dataset: str, found: dict[str, list[Cell
     sure = formatting.percent(SURE, 0)
     columns = [
         Column("Model"),
-        ITEMS,
+        TESTED,
         *(
             Column(
                 f"At most {percent} % wrong", f"% answered alone; holds with a probability of {sure}", True
@@ -405,8 +472,8 @@ def _answering_grid(evidence: Evidence, dataset: str, found: dict[str, list[Cell
         ),
         *(
             Column(
-                f"{percent} % of all, average",
-                "% answered if on average this share of all questions is wrong",
+                f"{percent} % of all wrong, on average",
+                "% answered alone if on average at most this share of all questions may be answered wrongly",
                 True,
             )
             for percent in WRONG
@@ -444,4 +511,5 @@ ANSWERING_SECTION = PageSection(
     by_dataset("How many questions can a model answer alone?", ANSWERING_TEXT, _answering_blocks, opened=1),
     page="calibration",
     place=30,
+    summary=summaries.answering,
 )

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from markupsafe import Markup
 
 from vouch.metrics.blind import UNSOLVED_ACCURACY
-from vouch.report import formatting
+from vouch.report import formatting, summaries
 from vouch.report.blind import answered, beaten, interval_of
 from vouch.report.claims import accuracy_with_image, baselines, image_claims
 from vouch.report.costs import ACCURACY, costs, variation_cell
@@ -67,7 +67,7 @@ def _blind_blocks(evidence: Evidence, dataset: str) -> list[Block]:
         rows.append(cells(name, accuracy, lead, MISSING if pair is None else shown, unsolved))
     caption = f"{dataset}: models beside the blind baseline {baseline.model}"
     models = evidence.candidates(dataset)
-    sentences = [answered(dataset, baseline), *beaten(baseline, models), _solved(evidence, dataset)]
+    sentences = [answered(baseline), *beaten(baseline, models), _solved(evidence, dataset)]
     return [*sentence_list(sentences), Grid("blind", caption, BLIND_COLUMNS, rows)]
 
 
@@ -119,6 +119,7 @@ BLIND_SECTION = PageSection(
     by_dataset("What does the text alone answer?", BLIND_TEXT, _blind_blocks, opened=1),
     page="variations",
     place=15,
+    summary=summaries.blind,
 )
 
 
@@ -202,19 +203,20 @@ LOOKS_SECTION = PageSection(
     by_dataset("Do the models use the image?", LOOKS_TEXT, _looks_blocks, opened=1),
     page="variations",
     place=20,
+    summary=summaries.image,
 )
 
 
 TYPOGRAPHIC_TEXT = Markup("""\
 The attack paints a wrong option into the image; the control paints a harmless word in the same way. Both hide
 a part of the image, so both cost accuracy. A model that reads instead of looking chooses the painted option
-more often under the attack than under the control: see the last column, in bold if its interval excludes
-0.""")
+more often under the attack than under the control: the last column shows how much more often, in colour if
+its whole interval is above 0.""")
 TYPOGRAPHIC_SHOWN = {ORIGINAL: "original", TYPOGRAPHIC_CONTROL: "harmless word", TYPOGRAPHIC: "wrong option"}
 
 
-def _apart(_: Evidence, gain: Number) -> Tone:
-    return "strong" if gain.excludes_zero else ""
+def _misled(_: Evidence, gain: Number) -> Tone:
+    return "bad" if gain.excludes_zero and gain.value > 0 else ""
 
 
 TYPOGRAPHIC_TABLE = TableSpec(
@@ -240,7 +242,7 @@ TYPOGRAPHIC_TABLE = TableSpec(
             help="share that chooses the painted option, attack minus control",
             variation=TYPOGRAPHIC,
             points=True,
-            tone=_apart,
+            tone=_misled,
         ),
     ),
 )
@@ -258,4 +260,5 @@ TYPOGRAPHIC_SECTION = PageSection(
     by_dataset("Does text in the image mislead the models?", TYPOGRAPHIC_TEXT, _typographic_blocks, opened=1),
     page="variations",
     place=30,
+    summary=summaries.typographic,
 )

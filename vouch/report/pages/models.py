@@ -32,7 +32,7 @@ from vouch.report.page import (
     Text,
     by_dataset,
 )
-from vouch.report.pages.ranking import said_detectable
+from vouch.report.pages.ranking import detectable_in_words
 from vouch.report.table import (
     MISSING,
     Cell,
@@ -54,6 +54,12 @@ from vouch.tables.asked import TEXT as OUTPUT
 
 CHART_SIZE = (520.0, 430.0)
 FONT = 11
+MARGIN = 26.0  # pixels that are free of data on each side
+BETTER = (8.0, 0.0, 62.0, 18.0)
+"""The rectangle in the top left corner with the word `better`, pixels."""
+HALO = {"color": alt.PAPER, "stroke": alt.PAPER, "strokeWidth": 3, "opacity": 0.85}
+"""A wide stroke in the background colour below a text keeps it readable over lines."""
+BEST = "best, or tied for best"
 CHARACTER = 0.56  # mean width of a character, in font sizes
 POINT = 5.0  # half the side of the square that a point keeps free, pixels
 Axis = Callable[[str], Any]
@@ -81,9 +87,10 @@ def accuracy_and_set_size_frame(evidence: Evidence, dataset: str) -> pd.DataFram
     return pd.DataFrame(rows)
 
 
-def _domain(data: pd.DataFrame, name: str, *shown: float) -> list[float]:
+def _domain(data: pd.DataFrame, name: str, size: float, *shown: float) -> list[float]:
+    """The ends of an axis that is `size` pixels long. shown: further values that it must hold."""
     low, high = min([*data[f"{name}_low"], *shown]), max([*data[f"{name}_high"], *shown])
-    margin = 0.05 * (high - low) or 0.05
+    margin = MARGIN / (size - 2 * MARGIN) * (high - low) or 0.05
     return [low - margin, high + margin]
 
 
@@ -104,7 +111,7 @@ def place_labels(
     Deterministic: each point takes the first of a fixed list of positions that overlaps no other label and no
     point and stays inside the chart.
     """
-    taken = [(x - POINT, y - POINT, x + POINT, y + POINT) for x, y in points]
+    taken = [BETTER, *((x - POINT, y - POINT, x + POINT, y + POINT) for x, y in points)]
     labels: list[Label | None] = []
     for (x, y), name in zip(points, names, strict=True):
         width = len(name) * CHARACTER * FONT
@@ -125,9 +132,9 @@ def place_labels(
 def _places(x: float, y: float) -> Iterator[Label]:
     """Positions to try: between the arms of the point's intervals, then further and further away."""
     steps = [sign * step * 0.5 * (FONT + 1) for step in range(1, 11) for sign in (-1, 1)]
-    beside = 0.6 * FONT + POINT + 0.5
-    yield from (Label(x + 5, y + dy, "left", False) for dy in (-beside, beside))
-    yield from (Label(x - 5, y + dy, "right", False) for dy in (-beside, beside))
+    beside = 0.6 * FONT + POINT + 2.5
+    yield from (Label(x + 7, y + dy, "left", False) for dy in (-beside, beside))
+    yield from (Label(x - 7, y + dy, "right", False) for dy in (-beside, beside))
     for reach in (16, 30, 48, 72):
         for dy in steps:
             yield Label(x + reach, y + dy, "left", True)
@@ -159,7 +166,7 @@ def _labelled(data: pd.DataFrame, x: list[float], y: list[float], size: tuple[fl
 def accuracy_and_set_size_chart(
     evidence: Evidence, dataset: str, size: tuple[float, float] = CHART_SIZE
 ) -> Any:
-    """Points with 95 % intervals in both directions, the leaders in colour, and the accuracy of a guess.
+    """Points with intervals in both directions, those of the leaders in a ring, and the accuracy of a guess.
 
     None if there is no model to show.
     """
@@ -167,49 +174,61 @@ def accuracy_and_set_size_chart(
     if data.empty:
         return None
     chance = evidence.chance(dataset)
-    x, y = _domain(data, "x"), _domain(data, "y", chance)
+    x, y = _domain(data, "x", size[0]), _domain(data, "y", size[1], chance)
     fixed = {"nice": False, "zero": False}
     across: Axis = partial(
         alt.X,
         title="Mean set size, options (LAC)",
         scale=alt.Scale(domain=x, **fixed),
-        axis=alt.Axis(tickCount=size[0] // 65),
+        axis=alt.Axis(tickCount=4),
     )
     up: Axis = partial(
         alt.Y,
         title="Accuracy",
         scale=alt.Scale(domain=y, **fixed),
-        axis=alt.Axis(format=".0%", tickMinStep=0.01),
+        axis=alt.Axis(format=".0%", tickCount=5, tickMinStep=0.01),
     )
-    colour = alt.condition("datum.leads", alt.value(alt.BLUE), alt.value(alt.FAINT))
-    base = alt.Chart(data).encode(x=across("x:Q"), y=up("y:Q"), color=colour)
-    guess = alt.Chart(pd.DataFrame({"x": x[1:], "y": [chance], "text": ["guess"]})).encode(y=up("y:Q"))
-    style = {"align": "right", "baseline": "bottom", "dy": -3, "fontSize": FONT, "color": alt.MUTED}
-    links, *names = _names(_labelled(data, x, y, size), across, up)
+    guess = f"guess, {formatting.number(100 * chance, 0)} %"
+    names = {alt.INTERVAL: alt.SOLID, guess: alt.DASHED}
+    looks = alt.by_model(evidence.all_models, data["model"].tolist(), legend=None)
+    base = alt.Chart(data).encode(x=across("x:Q"), y=up("y:Q"), color=looks["color"])
+    whiskers = alt.in_legend(base.mark_rule(strokeWidth=1.5, opacity=0.4), alt.INTERVAL, names, size[0])
+    links, *labels = _names(_labelled(data, x, y, size), across, up)
     return alt.layer(
-        guess.mark_rule(color=alt.MUTED, strokeDash=[4, 3]),
-        guess.mark_text(**style).encode(x=across("x:Q"), text="text:N"),
-        base.mark_rule(strokeWidth=1.5, opacity=0.4).encode(x=across("x_low:Q"), x2="x_high:Q"),
-        base.mark_rule(strokeWidth=1.5, opacity=0.4).encode(y=up("y_low:Q"), y2="y_high:Q"),
+        alt.in_legend(alt.target(chance).encode(y=up("value:Q")), guess, names, size[0]),
+        whiskers.encode(x=across("x_low:Q"), x2="x_high:Q"),
+        whiskers.encode(y=up("y_low:Q"), y2="y_high:Q"),
         links,
-        base.mark_circle(size=60, opacity=1).encode(tooltip=ACCURACY_AND_SET_SIZE_TIPS),
-        *names,
+        *([alt.ring(base.transform_filter("datum.leads"), BEST)] if data["leads"].any() else []),
+        base.mark_point(filled=True, size=70, opacity=1).encode(
+            shape=looks["shape"], tooltip=ACCURACY_AND_SET_SIZE_TIPS
+        ),
+        *labels,
+        *_better(),
     ).properties(width=size[0], height=size[1])
+
+
+def _better() -> Iterator[Any]:
+    """An arrow to the corner of high accuracy and small sets."""
+    corner = alt.Chart(pd.DataFrame({"text": ["better"]}))
+    arrow = corner.mark_point(shape="arrow", filled=True, angle=315, size=150, color=alt.MUTED, opacity=1)
+    yield arrow.encode(x=alt.value(14), y=alt.value(10))
+    for style in (HALO, {"color": alt.MUTED}):
+        text = corner.mark_text(align="left", baseline="middle", fontSize=FONT, **style)
+        yield text.encode(x=alt.value(24), y=alt.value(10), text="text:N")
 
 
 def _names(labels: pd.DataFrame, across: Axis, up: Axis) -> Iterator[Any]:
     """Lines from distant labels to their points, then the labels."""
     links = alt.Chart(labels[labels["linked"]]).mark_rule(color=alt.FAINT, strokeWidth=0.7)
     yield links.encode(x=across("x:Q"), y=up("y:Q"), x2="label_x:Q", y2="label_y:Q")
-    ink = alt.condition("datum.leads", alt.value(alt.INK), alt.value(alt.MUTED))
     for align in ("left", "right"):
         text = alt.Chart(labels[labels["align"] == align]).encode(
             x=across("label_x:Q"), y=up("label_y:Q"), text="model:N"
         )
         style = {"align": align, "baseline": "middle", "fontSize": FONT}
-        # A wide stroke in the background colour keeps the name readable over lines.
-        yield text.mark_text(**style, color=alt.PAPER, stroke=alt.PAPER, strokeWidth=3, opacity=0.85)
-        yield text.mark_text(**style).encode(color=ink)
+        yield text.mark_text(**style, **HALO)
+        yield text.mark_text(**style, color=alt.INK)
 
 
 def accuracy_and_set_size_in_words(evidence: Evidence, dataset: str) -> str:
@@ -235,8 +254,8 @@ ACCURACY_AND_SET_SIZE_FIGURE = DatasetFigure(
 
 
 SET_SCORES = {name: SCORES[name].label for name in HEADLINE}
-COVERAGE_STEP = 17
-COVERAGE_TIPS = alt.tips(".1%", model_n="Model", score_n="Score", value="Coverage", low="from", high="to")
+COVERAGE_STEP = 22
+COVERAGE_TIPS = alt.tips(".1%", model_n="Model", value="Coverage", low="from", high="to")
 
 
 def coverage_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
@@ -251,21 +270,35 @@ def coverage_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model", "score", "value", "low", "high"])
 
 
-def coverage_chart(evidence: Evidence, dataset: str, width: int = 420, ticks: int = 7) -> Any:
-    """A point with its interval per model and score; None if no model has coverage."""
+def coverage_chart(evidence: Evidence, dataset: str, beside: bool = True, width: int = 250) -> Any:
+    """A panel for each score, a row for each model; None if no model has coverage.
+
+    beside: panels in a row, not in a column.
+    """
     data = coverage_frame(evidence, dataset)
     if data.empty:
         return None
     least = min(float(data[["value", "low"]].astype(float).min().min()), evidence.target) - 0.01
-    across = alt.shares("Coverage", least, ticks)
-    kinds = alt.two_kinds("score", list(SET_SCORES.values()))
-    rows = alt.rows("model", list(dict.fromkeys(data["model"])), 230)
-    base = alt.Chart(data).encode(x=across, y=rows, color=kinds["color"])
-    return alt.layer(
-        alt.target(evidence.target).encode(x=across),
-        alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.5).encode(x2="high:Q"),
-        base.mark_point(filled=True, size=45, opacity=1).encode(**kinds, tooltip=COVERAGE_TIPS),
-    ).properties(width=width, height=alt.Step(COVERAGE_STEP))
+    models = list(dict.fromkeys(data["model"]))
+    colours, across = alt.by_model(evidence.all_models, models, legend=None), alt.shares("Coverage", least, 4)
+    target = alt.target_name(evidence.target)
+    names = {alt.INTERVAL: alt.SOLID, target: alt.DASHED}
+    panels: list[Any] = []
+    for score, own in data.groupby("score", sort=False):
+        labels = not beside or not panels
+        rows = alt.rows("model", models, 200, labels=labels, ticks=False)
+        base = alt.Chart(own.drop(columns=["score"])).encode(x=across, y=rows, color=colours["color"])
+        whiskers = alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.5).encode(x2="high:Q")
+        chart = alt.layer(
+            alt.in_legend(alt.target(evidence.target).encode(x=across), target, names),
+            alt.in_legend(whiskers, alt.INTERVAL, names),
+            base.mark_point(filled=True, size=60, opacity=1).encode(
+                shape=colours["shape"], tooltip=COVERAGE_TIPS
+            ),
+        )
+        panels.append(chart.properties(width=width, height=alt.Step(COVERAGE_STEP), title=str(score)))
+    join = alt.hconcat if beside else alt.vconcat
+    return join(*panels, spacing=alt.SPACING + 10, **({"bounds": "flush"} if beside else {}))
 
 
 def coverage_in_words(evidence: Evidence, dataset: str) -> str:
@@ -285,7 +318,7 @@ COVERAGE_FIGURE = DatasetFigure(
     "Does coverage reach the target?",
     coverage_chart,
     coverage_in_words,
-    narrow={"width": 230, "ticks": 4},
+    narrow={"beside": False, "width": 230},
 )
 
 
@@ -293,9 +326,10 @@ RESULTS_HEADING = "Results"
 RESULTS_TEXT = Markup("""\
 Clean protocol: copies of a question stay on one side of every split, and numbers have intervals. A rank of
 <em>1–3</em> means that the intervals allow any of the three; if no model beats guessing, none has a
-rank.{paired} Models in bold beat guessing and are not significantly worse than the best. Click a heading to
-sort. All numbers of whole datasets are in <a href="../tables/metrics.csv">tables/metrics.csv</a>; numbers by
-category or with separate thresholds are in <code>data/compare/leaderboard.parquet</code>.""")
+rank.{paired} Models in bold are best or tied for best: they beat guessing, use the image as far as that was
+tested, and none is shown to be better. Click a heading to sort. All numbers of whole datasets are in
+<a href="../tables/metrics.csv">tables/metrics.csv</a>; numbers by category or with separate thresholds are in
+<code>data/compare/leaderboard.parquet</code>.""")
 PAIRED_TEXT = Markup("""\
  Paired comparisons on the same questions (page <em>Ranking</em>) separate more models.""")
 RESULTS_TABLE = TableSpec(
@@ -309,7 +343,7 @@ RESULTS_FIGURES = ("accuracy_and_set_size", "coverage")
 
 def _results_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     why = why_no_leader(evidence, dataset)
-    detectable = f"{why[:1].upper()}{why[1:]}." if why else said_detectable(evidence, dataset).strip()
+    detectable = f"{why[:1].upper()}{why[1:]}." if why else detectable_in_words(evidence, dataset)
     return [
         *(Text(w, "warning") for w in left_out(evidence, [dataset])),
         *(Text(w, "warning") for w in _warnings(evidence, dataset)),
@@ -325,7 +359,7 @@ def _beside_the_blind(evidence: Evidence, dataset: str) -> list[Block]:
     baseline = baselines(evidence).get(dataset)
     if baseline is None:
         return []
-    sentences = [answered(dataset, baseline), *beaten(baseline, evidence.candidates(dataset))]
+    sentences = [answered(baseline), *beaten(baseline, evidence.candidates(dataset))]
     return [Text(" ".join(sentences))]
 
 
@@ -410,7 +444,10 @@ def _overview(evidence: Evidence) -> Grid:
     ]
     mean = len(datasets) + 1
     rows.sort(key=lambda row: (row[0].text in blind, -(row[mean].key or 0)))
-    return Grid("overview", "Accuracy on every dataset", columns, rows)
+    caption = "Accuracy on every dataset"
+    if any(cell is MISSING for row in rows for cell in row):
+        caption += "; a dash if the model was not asked, or is left out of comparisons there"
+    return Grid("overview", caption, columns, rows)
 
 
 def _claimed(evidence: Evidence, dataset: str, model: str, metric: str, score: str) -> Number | None:

@@ -56,7 +56,11 @@ SCORES_TABLE = TableSpec(
     (Column("Model"), Column("Score")),
     (
         Measured("set_size"),
-        Measured("coverage", help="share of sets that contain the correct answer", tone=_below),
+        Measured(
+            "coverage",
+            help="share of sets that contain the correct answer; coloured if the interval is below target",
+            tone=_below,
+        ),
         Measured("worst_size_coverage"),
         Measured("singleton_rate"),
         Measured("empty_rate"),
@@ -227,7 +231,7 @@ DIMENSIONS_TEXT = Markup(
 Accuracy in each category over all datasets that have it, every dataset counted once, with the models' ranks,
 as in the summary of ReForm-Eval (Li et al. 2023). The last row is the mean over the dimensions. Ranks compare
 the values alone, without intervals, and only if there are at least {MINIMUM} independent groups of
-questions.""".replace("{MINIMUM}", str(MINIMUM))
+questions; the best value is in bold.""".replace("{MINIMUM}", str(MINIMUM))
 )
 
 
@@ -249,20 +253,21 @@ DIMENSIONS_SECTION = PageSection("dimensions", "Dimensions", build_dimensions, p
 
 
 def _questions(evidence: Evidence, output: str) -> dict[str, int]:
-    """Independent groups of questions by dimension, on the datasets with this request type."""
+    """Independent groups of questions by dimension and overall, on the datasets with this request type."""
     having = [name for name in evidence.datasets if output in evidence.outputs(name)]
     items = evidence.items[evidence.items["dataset"].isin(having)]
     counts = items.drop_duplicates(["category", "dataset", "group"])["category"].value_counts()
-    return {str(category): int(count) for category, count in counts.items()}
+    every = len(items[items["category"] != ""].drop_duplicates(["dataset", "group"]))
+    return {OVERALL: every, **{str(category): int(count) for category, count in counts.items()}}
 
 
 def _dimensions_grid(name: str, frame: pd.DataFrame, questions: Mapping[str, int]) -> Grid:
     models = sorted(frame["model"].unique())
     fewest = min(questions.get(each, 0) for each in frame["dimension"].unique() if each != OVERALL)
-    questions = {**questions, OVERALL: fewest}
+    counted = {**questions, OVERALL: fewest}
     found = {
         (dimension, model): _dimensions_cell(
-            value, rank if questions.get(dimension, 0) >= MINIMUM else math.nan
+            value, rank if counted.get(dimension, 0) >= MINIMUM else math.nan
         )
         for dimension, model, value, rank in zip(
             *(frame[column].tolist() for column in ("dimension", "model", "value", "rank")), strict=True
@@ -272,9 +277,9 @@ def _dimensions_grid(name: str, frame: pd.DataFrame, questions: Mapping[str, int
     dimensions = sorted(map(str, parts.index), key=lambda dimension: (dimension == OVERALL, dimension))
     rows = [
         cells(
-            Cell(dimension, tone="strong" if dimension == OVERALL else ""),
+            dimension,
             int(parts[dimension]),
-            questions[dimension] if dimension != OVERALL and dimension in questions else MISSING,
+            questions.get(dimension, MISSING),
             *(found.get((dimension, model), MISSING) for model in models),
         )
         for dimension in dimensions
@@ -282,10 +287,13 @@ def _dimensions_grid(name: str, frame: pd.DataFrame, questions: Mapping[str, int
     columns = (
         Column("Dimension", "a category; the last row is the mean over all of them"),
         Column("Datasets", "that have it; in the last row, the number of dimensions", True),
-        Column("Groups", "independent groups of questions", True),
+        Column("Groups", "independent groups of questions, each counted once overall", True),
         *(Column(f"{model} %", "accuracy, and the model's rank in small print", True) for model in models),
     )
-    return Grid("dimensions", f"By {name}: mean accuracy over the datasets of each dimension", columns, rows)
+    caption = f"By {name}: mean accuracy over the datasets of each dimension"
+    if any(found.get((dimension, model), MISSING) is MISSING for dimension in dimensions for model in models):
+        caption += "; a dash if the model has not answered all of them"
+    return Grid("dimensions", caption, columns, rows)
 
 
 def _dimensions_cell(value: float, rank: float) -> Cell:
@@ -340,10 +348,10 @@ def _outputs_sentence(evidence: Evidence, dataset: str, model: str, numbers: Map
         return ""
     ordered = sorted(numbers, key=lambda output: -numbers[output].value)
     best, worst = (
-        f"{formatting.percent(numbers[output].value)} by {formatting.OUTPUT_NAMES[output]}"
+        (formatting.percent(numbers[output].value), formatting.OUTPUT_NAMES[output])
         for output in (ordered[0], ordered[-1])
     )
-    return f"{model} answers {best} correctly, and {worst}."
+    return f"{model} answers {best[0]} of the questions correctly by {best[1]}, but {worst[0]} by {worst[1]}."
 
 
 OUTPUTS_SECTION = PageSection(

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.report import formatting
+from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
 from vouch.report.gates import headline_columns
@@ -29,8 +29,8 @@ PROTOCOLS_PANELS = {
     "coverage": ("Coverage, LAC", "coverage", "lac", ".0%", 0.01),
     "size": ("Options in a set, LAC", "set_size", "lac", ".1f", 0.1),
 }
-PROTOCOLS_DRAWN = {"clean": "clean, with its interval", "faithful": "faithful"}
-PROTOCOLS_STEP = 16
+PROTOCOLS_DRAWN = {"clean": "clean", "faithful": "faithful"}
+PROTOCOLS_STEP = 20
 PROTOCOLS_TIPS = alt.tips(".3f", model_n="Model", protocol_n="Protocol", value="Value")
 
 
@@ -52,18 +52,21 @@ def _protocols_panel(evidence: Evidence, dataset: str, panel: str, named: bool) 
     data = protocols_frame(evidence, dataset, panel)
     rows = alt.rows("model", list(evidence.models(dataset)), 230, labels=named, ticks=named)
     scale = alt.Scale(zero=False, nice=True)
-    ticks = alt.Axis(format=form, tickCount=5, tickMinStep=step)
+    ticks = alt.Axis(format=form, tickCount=4, tickMinStep=step)
     across = alt.X("value:Q", title=title, scale=scale, axis=ticks)
     kinds = alt.two_kinds("protocol", list(PROTOCOLS_DRAWN.values()))
     base = alt.Chart(data).encode(y=rows, color=kinds["color"])
-    interval = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2, opacity=0.5)
+    target = alt.target_name(evidence.target)
+    names = {f"{alt.INTERVAL}, clean": alt.SOLID, target: alt.DASHED}
+    interval = alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.5).encode(x=across, x2="high:Q")
     points = base.mark_point(size=42, strokeWidth=1.6, opacity=1)
     layers = [
-        interval.encode(x=alt.X("low:Q", scale=scale, title=title), x2="high:Q"),
+        alt.in_legend(interval, next(iter(names)), names),
         points.encode(x=across, **kinds, tooltip=PROTOCOLS_TIPS),
     ]
     if panel == "coverage":
-        layers.insert(0, alt.target(evidence.target).encode(x=across))
+        rule = alt.target(evidence.target).encode(x=across)
+        layers.insert(0, alt.in_legend(rule, target, names))
     return alt.layer(*layers).properties(width=205, height=alt.Step(PROTOCOLS_STEP))
 
 
@@ -205,4 +208,5 @@ PROTOCOLS_SECTION = PageSection(
     by_dataset("Two protocols on the same answers", PROTOCOLS_TEXT, _protocols_blocks, opened=1),
     page="calibration",
     place=60,
+    summary=summaries.protocols,
 )

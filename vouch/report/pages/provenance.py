@@ -1,7 +1,7 @@
 """Three pages behind the numbers: Items, Method (formulas) and Provenance (what each number rests on)."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -9,11 +9,12 @@ from typing import Any
 from vouch.report import formatting
 from vouch.report.claims import baselines, representative
 from vouch.report.costs import in_words
-from vouch.report.evidence import Evidence
+from vouch.report.evidence import Answered, Evidence
 from vouch.report.gates import MINIMUM, SIGNIFICANCE, TESTED
 from vouch.report.page import Page, PageSection
-from vouch.report.table import Cell, Column, Grid, cells
+from vouch.report.table import MISSING, Cell, Column, Grid, cells, whole
 from vouch.report.table_files import TABLES
+from vouch.tables.asked import OUTPUTS, TEXT
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,9 @@ MAKERS = {
 def build_provenance(evidence: Evidence) -> dict[str, Any]:
     """files: names of the CSV files in full precision. chain: what each number rests on, by stage.
 
-    asked: loader, source and template of each dataset. models: weights and engine of each model. settings:
-    scoring parameters. inputs: the digest of every file that was read, by path.
+    asked: loader, source and template of each dataset. models: weights and engine of each model. answered:
+    how much each model was asked. settings: scoring parameters. inputs: the digest of every file that was
+    read, by path.
     """
     setup = evidence.setup
     return {
@@ -82,6 +84,7 @@ def build_provenance(evidence: Evidence) -> dict[str, Any]:
         "chain": _chain(),
         "asked": _asked(setup["datasets"], setup["variations"]) if setup.get("datasets") else None,
         "models": _models(evidence) if setup.get("models") else None,
+        "answered": _answered(evidence.answered) if evidence.answered else None,
         "settings": Grid(
             "settings",
             "How the answers were scored",
@@ -139,7 +142,9 @@ def _asked(datasets: Mapping[str, Any], variations: Iterable[str]) -> Grid:
         rows.append(cells(name, entry["loader"], entry["source"], str(entry["template"]), settings))
     names = ", ".join(map(str, variations))
     caption = (
-        f"What was asked, and with which prompt template. Variations: {names}" if names else "What was asked"
+        f"What was asked, and with which prompt template. Variations, if the settings name no others: {names}"
+        if names
+        else "What was asked"
     )
     return Grid("asked", caption, columns, rows)
 
@@ -166,8 +171,39 @@ def _models(evidence: Evidence) -> Grid:
     return Grid("models", "The weights that answered, and their engine", columns, rows)
 
 
+def _answered(answered: Sequence[Answered]) -> Grid:
+    columns = (
+        Column("Model"),
+        Column("Asked for"),
+        Column("Prompts", "different ones, over all datasets and variations", True),
+        Column("Answers", "one for each option of a likelihood, and for each sample of a text", True),
+        Column("Without an answer", "", True),
+        Column("Generated tokens", "of all texts, with the tokens that end them", True),
+        Column("Rows of a pass", "the most prompts in one forward pass", True),
+        Column("Mode", "how the engine computed; trie: a beginning that prompts share is read once"),
+        Column("Device", "where it computed; kernels can differ in the last digits"),
+    )
+    groups: dict[tuple[str, str], list[Answered]] = {}
+    for one in sorted(answered, key=lambda one: (one.model, OUTPUTS.index(one.output))):
+        groups.setdefault((one.model, one.output), []).append(one)
+    rows = []
+    for (model, output), own in groups.items():
+        counts = [sum(getattr(one, name) for one in own) for name in ("prompts", "answers", "unanswered")]
+        tokens = whole(sum(one.tokens for one in own)) if output == TEXT else MISSING
+        largest = max((one.rows for one in own if one.rows is not None), default=None)
+        names = (sorted({name for one in own for name in getattr(one, what)}) for what in ("mode", "device"))
+        rows.append(
+            cells(
+                *(model, formatting.OUTPUT_NAMES[output], *counts, tokens),
+                MISSING if largest is None else whole(largest),
+                *(", ".join(each) or "–" for each in names),
+            )
+        )
+    return Grid("answered", "How much each model was asked", columns, rows)
+
+
 def _model(evidence: Evidence, name: str) -> list[Cell]:
-    known = evidence.engines.get(name, ())
+    known = sorted({engine for one in evidence.answered if one.model == name for engine in one.engine})
     stages = [f"pin@{name}", f"extract@{name}-DATASET", "score@DATASET"]
     recipe = PurePosixPath(str(evidence.setup["models"][name])).name
     if recipe in evidence.setup.get("train", {}):
@@ -207,6 +243,7 @@ ITEMS_PAGE = Page(
         "items_dom.js",
         "items_query.js",
         "items_view.js",
+        "items_save.js",
         "items.js",
     ),
 )

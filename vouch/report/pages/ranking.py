@@ -11,9 +11,9 @@ from vouch.metrics.comparison.rankers import RANKERS
 from vouch.metrics.comparison.statistics import holm, questions_for
 from vouch.report import formatting
 from vouch.report import vegalite as alt
-from vouch.report.claims import leaders, why_no_leader
+from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence, columns
-from vouch.report.gates import SIGNIFICANCE
+from vouch.report.gates import SIGNIFICANCE, too_small
 from vouch.report.page import (
     Beside,
     Block,
@@ -31,7 +31,7 @@ from vouch.report.table import MISSING, Cell, Column, Grid, Tone, cells, interva
 from vouch.tables.asked import OUTPUTS
 from vouch.tables.results import COMBINED, FEW_LABELS, MEAN
 
-DIFFERENCES_STEP = 17
+DIFFERENCES_STEP, DIFFERENCES_LARGE_STEP = 17, 27
 DIFFERENCES_TIPS = alt.tips(".1f", row_n="Model", verdict_n="is", other_n="than", points="Points")
 
 
@@ -75,7 +75,8 @@ def differences_chart(evidence: Evidence, dataset: str) -> Any:
     bare = {"grid": False, "domain": False, "ticks": False}
     numbers = alt.Axis(orient="top", labelAngle=0, labelOverlap=False, **bare)
     depth_of = alt.Opacity("points:Q", scale=depth, legend=None)
-    side = DIFFERENCES_STEP - 2
+    step = DIFFERENCES_LARGE_STEP if len(models) <= FEW_MODELS else DIFFERENCES_STEP
+    side = step - 2
     squares = alt.Chart(data).mark_rect(cornerRadius=2, width=side, height=side)
     return squares.encode(
         x=alt.X("column:O", title=None, axis=numbers),
@@ -83,7 +84,7 @@ def differences_chart(evidence: Evidence, dataset: str) -> Any:
         color=alt.Color("verdict:N", scale=verdicts),
         tooltip=DIFFERENCES_TIPS,
         opacity=alt.condition("datum.verdict == 'not significant'", alt.value(0.6), depth_of),
-    ).properties(width=alt.Step(DIFFERENCES_STEP), height=alt.Step(DIFFERENCES_STEP))
+    ).properties(width=alt.Step(step), height=alt.Step(step))
 
 
 def differences_in_words(evidence: Evidence, dataset: str) -> str:
@@ -116,10 +117,11 @@ def _differences_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     apart = int((here["p_holm"] < SIGNIFICANCE).sum())
     summary = (
         f"{formatting.count(apart)} of {formatting.plural(len(here), 'pair')} differ significantly "
-        f"(p < {SIGNIFICANCE} after Holm's correction over all datasets).{said_detectable(evidence, dataset)}"
+        f"(p < {SIGNIFICANCE} after Holm's correction over all datasets). "
     )
+    summary = f"{summary}{detectable_in_words(evidence, dataset)}".strip()
     if evidence.is_small(dataset):
-        why = why_no_leader(evidence, dataset)
+        why = too_small(evidence.groups(dataset))
         summary = f"{why[:1].upper()}{why[1:]}."
         return [Text(summary), Folded("Every pair with its interval", [_pairs(evidence, dataset)])]
     figure, models = Figures([f"differences-{dataset}"]), _models(evidence, dataset)
@@ -131,21 +133,23 @@ def _differences_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     ]
 
 
-def said_detectable(evidence: Evidence, dataset: str) -> str:
-    """` The minimum detectable effect ...`; empty if no pair has an interval."""
-    least = evidence.comparisons.minimum_detectable_effect(dataset)
+def detectable_in_words(evidence: Evidence, dataset: str) -> str:
+    """The median detectable effect, and how many questions a WANTED_EFFECT needs; empty if no pair has an
+    interval."""
+    least = evidence.comparisons.median_detectable_effect(dataset)
     if least is None:
         return ""
     items = int(evidence.comparisons.on(dataset)["items"].max())
     more = (
-        f" {formatting.roughly(questions_for(WANTED_EFFECT, items, least))} items would be needed for "
+        f" {formatting.roughly(questions_for(WANTED_EFFECT, items, least))} would be needed for "
         f"{100 * WANTED_EFFECT:g} points."
         if least > WANTED_EFFECT
         else ""
     )
     return (
-        f" The minimum detectable effect of {formatting.plural(items, 'item')} is "
-        f"{formatting.number(100 * least, 1)} points (80{formatting.NARROW}% power).{more}"
+        f"The median detectable effect of {formatting.plural(items, 'question')} is "
+        f"{formatting.number(100 * least, 1)} points of accuracy (80{formatting.NARROW}% power): half of the "
+        f"pairs of models need a larger difference to be told apart, half a smaller one.{more}"
     )
 
 
@@ -173,9 +177,13 @@ def _pairs(evidence: Evidence, dataset: str) -> Grid:
     small = evidence.is_small(dataset)
     columns = (
         *map(Column, ("Higher", "Lower") if small else ("Better", "Worse")),
-        Column("Difference", f"points of accuracy, 95{formatting.NARROW}% interval", True),
+        Column(
+            "Difference",
+            f"points of accuracy, 95{formatting.NARROW}% interval; bold if the first model is shown better",
+            True,
+        ),
         Column("p, Holm", "over all pairs of all datasets", True),
-        Column("Minimum detectable effect", f"points, at 80{formatting.NARROW}% power", True),
+        Column("Minimum detectable effect", "of this pair, in points of accuracy", True),
         Column("Items", "", True),
     )
     rows = []
@@ -189,7 +197,7 @@ def _pairs(evidence: Evidence, dataset: str) -> Grid:
         least = (
             MISSING
             if evidence.is_small(dataset)
-            else percent(evidence.comparisons.detectable(pair.low, pair.high))
+            else percent(evidence.comparisons.minimum_detectable_effect(pair.low, pair.high))
         )
         rows.append(cells(first, second, gap, p, least, pair.items))
     return Grid("differences-pairs", f"{dataset}: every pair, in the order of accuracy", columns, rows)
@@ -198,19 +206,22 @@ def _pairs(evidence: Evidence, dataset: str) -> Grid:
 DIFFERENCES_SECTION = PageSection(
     "differences",
     "Differences",
-    by_dataset("Differences between models", DIFFERENCES_TEXT, _differences_blocks),
+    by_dataset("Differences between models", DIFFERENCES_TEXT, _differences_blocks, opened=1),
     page="ranking",
     place=10,
 )
 
 
 RANKING_HEADING = "Which model is best, without labels?"
-RANKING_TEXT = Markup("""\
+RANKING_TEXT = Markup(
+    """\
 More certain models are often better. Each row ranks the models by a score that needs no labels of the
 dataset, and shows how well this order agrees with their performance: 1 is the same order, 0 no agreement, −1
 the reverse order. Rows that take a threshold or a performance from another dataset are means over the other
 datasets. The last row shows what a few labels of the dataset itself would give. Intervals are over items,
-with the models fixed.""")
+with the models fixed. A number in bold is significantly better than a random order (p &lt; {SIGNIFICANCE},
+each by itself).""".replace("{SIGNIFICANCE}", f"{SIGNIFICANCE:g}")
+)
 FEWEST = 3
 """Fewest models for a correlation: two are simply in the correct order or not."""
 # ranker, label, description; in the order of the table
@@ -344,8 +355,8 @@ def _ranking_cell(row: pd.Series, name: str) -> Cell:
         note = formatting.span(low, high, 2)
     else:
         note = f"± {formatting.number(row['sd'], 2)}" if name == "rho" and not pd.isna(row["sd"]) else ""
-    significant = not pd.isna(row["p"]) and row["p"] < SIGNIFICANCE
-    return Cell(formatting.number(value, 2), note, float(value), tone="strong" if significant else "")
+    better = not pd.isna(row["p"]) and row["p"] < SIGNIFICANCE and value > 0
+    return Cell(formatting.number(value, 2), note, float(value), tone="strong" if better else "")
 
 
 def _ranking_mean(values: pd.Series, datasets: int) -> Sequence[Cell]:

@@ -11,10 +11,11 @@ import pandas as pd
 from markupsafe import Markup
 
 from vouch.metrics.unranked import LETTER_MASS, LOW_MASS_RATE
-from vouch.report import formatting
+from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
-from vouch.report.claims import CHOSEN, RIGHT, Guarantee, chosen, guarantee, overused_letters
+from vouch.report.claims import CHOSEN, RIGHT, chosen, overused_letters
 from vouch.report.costs import heat_map, is_control, is_original_to, meaning, named, shaded, variation_cell
+from vouch.report.coverage import CoverageVerdict, counted, coverage_verdict
 from vouch.report.evidence import Evidence, Number
 from vouch.report.page import Block, DatasetFigure, Figures, Folded, PageSection, by_dataset, sentence_list
 from vouch.report.table import (
@@ -34,7 +35,12 @@ from vouch.tables.asked import LETTERS, ORIGINAL
 
 SHIFT_SCORE = "lac"
 SELF = "original prompts"
-GUARANTEES = {"broken": alt.ORANGE, "unclear": alt.BLUE, "kept": alt.GREEN}
+VERDICT_COLOURS: dict[CoverageVerdict, str] = {
+    "below": alt.ORANGE,
+    "inconclusive": alt.FAINT,
+    "on target": alt.BLUE,
+    "above": alt.GREEN,
+}
 STEP, LABELS, LETTER = 18, 270, 7
 SHIFT_TIPS = alt.tips(".1%", model_n="Model", asked_n="Asked", value="Coverage", low="from", high="to")
 
@@ -53,7 +59,7 @@ def shifted(evidence: Evidence, dataset: str, model: str) -> dict[str, Number]:
 
 
 def shift_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
-    """One row per model and variation: value, low, high and whether the guarantee holds.
+    """One row per model and variation: value, low, high and verdict.
 
     Controls are left out, because their scale would hide all others.
     """
@@ -71,8 +77,8 @@ def shift_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
                 "value": number.value,
             }
             row |= {"low": number.low, "high": number.high}
-            rows.append(row | {"guarantee": guarantee(evidence, dataset, model, name)})
-    return pd.DataFrame(rows, columns=["model", "asked", "value", "low", "high", "guarantee"])
+            rows.append(row | {"verdict": coverage_verdict(evidence, dataset, model, name)})
+    return pd.DataFrame(rows, columns=["model", "asked", "value", "low", "high", "verdict"])
 
 
 def _shift_panel(
@@ -83,12 +89,15 @@ def _shift_panel(
     rows = alt.rows("asked", order, LABELS, minExtent=extent, labels=first, ticks=first)
     rows["scale"] = alt.Scale(domain=order)
     across = alt.shares("Coverage", least, 5)
-    scale = alt.Scale(domain=list(GUARANTEES), range=list(GUARANTEES.values()))
-    colour = alt.Color("guarantee:N", scale=scale)
+    scale = alt.Scale(domain=list(VERDICT_COLOURS), range=list(VERDICT_COLOURS.values()))
+    colour = alt.Color("verdict:N", scale=scale)
     base = alt.Chart(data[data["model"] == model]).encode(x=across, y=rows, color=colour)
+    target = alt.target_name(aim)
+    names = {alt.INTERVAL: alt.SOLID, target: alt.DASHED}
+    whiskers = alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x2="high:Q")
     return alt.layer(
-        alt.target(aim).encode(x=across),
-        alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x2="high:Q"),
+        alt.in_legend(alt.target(aim).encode(x=across), target, names),
+        alt.in_legend(whiskers, alt.INTERVAL, names),
         base.mark_circle(size=50, opacity=1).encode(tooltip=SHIFT_TIPS),
     ).properties(width=250, height=alt.Step(STEP), title=model)
 
@@ -113,9 +122,9 @@ def shift_in_words(evidence: Evidence, dataset: str) -> str:
     parts = []
     for model, group in data[data["asked"] != SELF].groupby("model", sort=False):
         worst = group.loc[group["value"].idxmin()]
-        broken = int((group["guarantee"] == "broken").sum())
+        below = int((group["verdict"] == "below").sum())
         parts.append(
-            f"{model} is shown to break the target in {broken} of {len(group)}, with the lowest coverage, "
+            f"{model} is shown to be below the target in {below} of {len(group)}, with the lowest coverage, "
             f"{formatting.percent(worst['value'])}, for {worst['asked']}"
         )
     return (
@@ -132,17 +141,18 @@ SHIFT_FIGURE = DatasetFigure(
 SHIFT_TEXT = Markup("""\
 Sets calibrated on one way of asking have no coverage guarantee for another. Here, one half of the original
 prompts gives the thresholds, and they are applied to the other half of the questions, asked in another way.
-The guarantee is <em>broken</em> if coverage is significantly below the target and <em>kept</em> if it is
-significantly above, corrected for all models and variations. Nothing is recalibrated, and empty sets are not
-filled.""")
-TONES: dict[Guarantee, Tone] = {"broken": "bad", "kept": "", "unclear": "quiet"}
+Coverage is <em>below</em> or <em>above</em> the target if it differs significantly, corrected for all models
+and variations. Otherwise it is <em>on target</em> if its interval lies within half of the allowed errors of
+the target (5 points at 90&#8239;%), and <em>inconclusive</em> if the interval is too wide to tell. Nothing is
+recalibrated, and empty sets are not filled.""")
+TONES: dict[CoverageVerdict, Tone] = {"below": "bad", "above": "", "on target": "", "inconclusive": "quiet"}
 SHIFT_COLUMNS = (
     Column("Variation"),
     Column("Model"),
     Column(
         "Coverage %", "share of LAC sets that contain the correct answer, before empty ones are filled", True
     ),
-    Column("Guarantee", "broken or kept if coverage is significantly below or above the target"),
+    Column("Against the target", "below or above: significantly; on target: the interval is near it"),
     ITEMS,
     Column("Set size", "with the thresholds of the original prompts", True),
     Column("Threshold, drift", "the variation's own threshold minus that of the original prompts", True),
@@ -165,14 +175,14 @@ def _shift_blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 
 def _shift_heat(evidence: Evidence, dataset: str) -> Grid | None:
-    """Coverage of each model in each variation, coloured if the guarantee is broken or kept."""
+    """Coverage of each model in each variation, coloured if it is below or above the target."""
     found = {model: shifted(evidence, dataset, model) for model in evidence.models(dataset)}
 
     def cell(model: str, variation: str) -> tuple[Cell, int] | None:
         number = found[model].get(variation)
         if number is None:
             return None
-        shown = guarantee(evidence, dataset, model, variation) != "unclear"
+        shown = coverage_verdict(evidence, dataset, model, variation) in ("below", "above")
         text = formatting.number(100 * number.value, 1)
         return shaded(text, number.value, number.value - evidence.target, shown), number.items
 
@@ -183,23 +193,23 @@ def _shift_heat(evidence: Evidence, dataset: str) -> Grid | None:
 
 def _shift_sentence(evidence: Evidence, dataset: str, model: str, found: dict[str, Number]) -> str:
     real = {name: number for name, number in found.items() if not is_control(name)}
-    if not real:
+    if not real or evidence.is_small(dataset):
         return ""
     target = formatting.percent(evidence.target, 0)
-    held = {name: guarantee(evidence, dataset, model, name) for name in real}
-    low = {name: number for name, number in real.items() if held[name] == "broken"}
+    verdicts = {name: coverage_verdict(evidence, dataset, model, name) for name in real}
+    low = {name: number for name, number in real.items() if verdicts[name] == "below"}
     every = formatting.plural(len(real), "variation")
     if not low:
-        kept = sum(each == "kept" for each in held.values())
         return (
-            f"{model}, calibrated on the original prompts: coverage of {target} is shown to be broken in "
-            f"none of {every}, and to be kept in {kept}."
+            f"{model}, calibrated on the original prompts: over {every}, coverage is "
+            f"{counted(evidence, verdicts.values())}."
         )
     worst = min(low, key=lambda name: (low[name].value, name))
     share = formatting.percent(low[worst].value)
+    share += formatting.bracketed(low[worst].low, low[worst].high, 1, 100)
     return (
-        f"{model}, calibrated on the original prompts, breaks the coverage of {target} in {len(low)} of "
-        f"{every}; the lowest is {share}{formatting.bracketed(low[worst].low, low[worst].high, 1, 100)}, for "
+        f"{model}, calibrated on the original prompts: coverage is below the target of {target} in "
+        f"{len(low)} of {every}; the lowest is {share}, for "
         f"{named(worst)}."
     )
 
@@ -211,7 +221,7 @@ def _shift_grid(evidence: Evidence, dataset: str, found: dict[str, dict[str, Num
             if variation not in of_model:
                 continue
             coverage = of_model[variation]
-            held = guarantee(evidence, dataset, model, variation)
+            verdict = coverage_verdict(evidence, dataset, model, variation)
             size, drift = (
                 evidence.number(dataset, model, metric, SHIFT_SCORE, variation=variation)
                 for metric in ("shift_set_size", "threshold_drift")
@@ -219,8 +229,8 @@ def _shift_grid(evidence: Evidence, dataset: str, found: dict[str, dict[str, Num
             rows.append(
                 cells(
                     *(variation_cell(variation), model),
-                    interval(coverage.value, coverage.low, coverage.high, 1, 100, TONES[held]),
-                    *(Cell(held, tone=TONES[held]), coverage.items, figure(size, 2), figure(drift, 3)),
+                    interval(coverage.value, coverage.low, coverage.high, 1, 100, TONES[verdict]),
+                    *(Cell(verdict, tone=TONES[verdict]), coverage.items, figure(size, 2), figure(drift, 3)),
                 )
             )
     caption = (
@@ -237,6 +247,7 @@ SHIFT_SECTION = PageSection(
     ),
     page="variations",
     place=50,
+    summary=summaries.shift,
 )
 
 
@@ -279,9 +290,10 @@ def _robustness_blocks(evidence: Evidence, dataset: str) -> list[Block]:
 ROBUSTNESS_SECTION = PageSection(
     "robustness",
     "Reliability",
-    by_dataset("Is it certain where it is correct?", ROBUSTNESS_TEXT, _robustness_blocks, opened=0),
+    by_dataset("Is it certain when it is correct?", ROBUSTNESS_TEXT, _robustness_blocks, opened=0),
     page="variations",
     place=60,
+    summary=summaries.reliability,
 )
 
 
@@ -345,6 +357,7 @@ INSTABILITY_SECTION = PageSection(
     by_dataset("Does the model repeat its answer?", INSTABILITY_TEXT, _instability_blocks),
     page="variations",
     place=70,
+    summary=summaries.instability,
 )
 
 
@@ -355,7 +368,7 @@ bias.""")
 DEBIASED = "accuracy_debiased"
 RATES = (
     Measured("dont_know_rate", label="I don't know %", interval=False),
-    Measured("none_rate", label="None of them %", interval=False),
+    Measured("none_rate", label="None of the above %", interval=False),
     Measured("tie_rate", interval=False),
     Measured(LETTER_MASS, interval=False),
     Measured(LOW_MASS_RATE, interval=False),
@@ -387,8 +400,8 @@ def _letters_sentence(evidence: Evidence, dataset: str, model: str, letters: Seq
     chosen, correct = (evidence.number(dataset, model, name + letter) for name in (CHOSEN, RIGHT))
     assert chosen and correct
     return (
-        f"{model} chooses {letter} for {formatting.percent(chosen.value)} of the questions; it is correct "
-        f"for {formatting.percent(correct.value)}."
+        f"{model} chooses {letter} for {formatting.percent(chosen.value)} of the questions; {letter} is "
+        f"correct for {formatting.percent(correct.value)}."
     )
 
 
@@ -442,4 +455,5 @@ LETTERS_SECTION = PageSection(
     by_dataset("Does it prefer a letter?", LETTERS_TEXT, _letters_blocks, opened=1),
     page="variations",
     place=80,
+    summary=summaries.letters,
 )

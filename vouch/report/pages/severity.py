@@ -1,7 +1,7 @@
 """Accuracy by the severity of image corruption, on the page Variations (variations.py, image_use.py,
 robustness.py)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pandas as pd
@@ -52,12 +52,11 @@ def severity_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model", "kind", "level", "at", "value", "low", "high"])
 
 
-def severity_chart(evidence: Evidence, dataset: str) -> Any:
+def severity_chart(evidence: Evidence, dataset: str, columns: int = 3, width: int = 300) -> Any:
     """A panel per corruption, a line per model; None if there is none."""
     data = severity_frame(evidence, dataset)
     if data.empty:
         return None
-    models = list(dict.fromkeys(data["model"]))
     edges = data[["value", "low", "high"]].astype(float)
     domain = [max(0.0, float(edges.min().min()) - 0.02), min(1.0, float(edges.max().max()) + 0.02)]
     highest = max(one.levels for one in asked_levels(evidence.variations(dataset)))
@@ -66,15 +65,16 @@ def severity_chart(evidence: Evidence, dataset: str) -> Any:
         "scale": alt.Scale(domain=[-0.2, highest + 0.2], nice=False),
         "axis": alt.Axis(values=list(range(highest + 1)), format="d", grid=False),
     }
+    names = {alt.INTERVAL: alt.SOLID}
     scale = alt.Scale(domain=domain, nice=False, zero=False)
-    y = {"title": "Accuracy", "scale": scale, "axis": alt.Axis(format=".0%")}
+    y = {"title": "Accuracy", "scale": scale, "axis": alt.Axis(format=".0%", tickCount=5)}
     panels = [
-        alt.layer(*alt.model_lines(own, models, x, y, y, SEVERITY_TIPS)).properties(
-            width=250, height=170, title=kind
-        )
+        alt.layer(
+            *alt.model_lines(own, evidence.all_models, x, y, SEVERITY_TIPS, names, columns * width)
+        ).properties(width=width, height=200, title=kind)
         for kind, own in data.groupby("kind", sort=False)
     ]
-    return alt.concat(*panels, columns=2, spacing=alt.SPACING)
+    return alt.concat(*panels, columns=columns, spacing=alt.SPACING)
 
 
 def severity_in_words(evidence: Evidence, dataset: str) -> str:
@@ -87,12 +87,33 @@ def severity_in_words(evidence: Evidence, dataset: str) -> str:
     return f"Accuracy by severity on {dataset}: {'; '.join(parts)}."
 
 
-SEVERITY_FIGURE = DatasetFigure("severity", "Accuracy by severity", severity_chart, severity_in_words)
+SEVERITY_FIGURE = DatasetFigure(
+    "severity",
+    "Accuracy by severity",
+    severity_chart,
+    severity_in_words,
+    narrow={"columns": 1, "width": 270},
+)
 
 
 SEVERITY_TEXT = Markup("""\
 Accuracy by severity, 1 to 5 as in ImageNet-C: the image is blurred, brightened, compressed or otherwise
 degraded; level 0 is the original. The numbers are in the table of all variations.""")
+
+
+def _severity_summary(evidence: Evidence) -> Iterator[str]:
+    """The largest loss from the original image to the highest level asked."""
+    losses = []
+    for dataset in evidence.large:
+        for (kind, model), own in severity_frame(evidence, dataset).groupby(["kind", "model"], sort=False):
+            first, last = own.iloc[0], own.iloc[-1]
+            losses.append((last["value"] - first["value"], kind, model, dataset, first, last))
+    if losses:
+        _, kind, model, dataset, first, last = min(losses, key=lambda loss: loss[:4])
+        yield (
+            f"The largest loss: {model} on {dataset} goes from {formatting.percent(first['value'], 0)} to "
+            f"{formatting.percent(last['value'], 0)} at level {last['level']} of {kind}."
+        )
 
 
 def _severity_blocks(evidence: Evidence, dataset: str) -> list[Block]:
@@ -105,4 +126,5 @@ SEVERITY_SECTION = PageSection(
     by_dataset("How much accuracy does image corruption cost?", SEVERITY_TEXT, _severity_blocks, opened=1),
     page="variations",
     place=40,
+    summary=_severity_summary,
 )

@@ -8,10 +8,11 @@ import pandas as pd
 from markupsafe import Markup
 
 from vouch.metrics.conformal.selective import TOLERATED
-from vouch.report import formatting
+from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
-from vouch.report.claims import TRANSFER, chosen, representative, transfer_coverages
+from vouch.report.claims import chosen, representative
 from vouch.report.costs import shaded
+from vouch.report.coverage import TRANSFER, transfer_coverages
 from vouch.report.evidence import Evidence, Number
 from vouch.report.page import (
     Beside,
@@ -33,10 +34,10 @@ from vouch.tables.results import NONE
 TRANSFER_TEXT = Markup("""\
 A threshold's guarantee holds for questions like those that calibrated it. Here, one half of a dataset gives
 the threshold for LAC sets, which is then applied to the other half of another dataset, or to another model's
-answers. Coloured cells differ significantly from the target, corrected for all of them. <em>Weighted</em>
-sets weight each calibration question by how much likelier its image or text is in the other dataset. That
-corrects for a shift of images or texts only. It does not help if the same images come with other text or a
-harder task, or if the datasets are so different that few questions keep their weight: then sets contain every
+answers. Coloured cells differ significantly from the target, corrected for all of them. For <em>weighted</em>
+sets, each calibration question is weighted by how much likelier its image or text is in the other dataset.
+This corrects for a shift of images or texts only. It does not help if the same images come with other text or
+a harder task. If the datasets differ so much that few questions keep their weight, sets contain every
 option.""")
 NEARER = 0.01
 WEIGHT_KINDS = {"images": "image", "questions": "text"}
@@ -66,7 +67,9 @@ def build_transfer(evidence: Evidence) -> Section | None:
     return Section("Do thresholds hold elsewhere?", TRANSFER_TEXT, [*parts, every]) if parts else None
 
 
-TRANSFER_SECTION = PageSection("transfer", "Transfer", build_transfer, page="calibration", place=40)
+TRANSFER_SECTION = PageSection(
+    "transfer", "Transfer", build_transfer, page="calibration", place=40, summary=summaries.transfer
+)
 
 
 def _beside(grids: list[Grid]) -> list[Block]:
@@ -100,17 +103,20 @@ def _transfer_heat(evidence: Evidence, frame: pd.DataFrame, caption: str, kind: 
 
 
 def _broken(evidence: Evidence, between: pd.DataFrame) -> Iterator[str]:
-    """How often coverage is broken elsewhere, where it is lowest, and the cost of answering alone."""
+    """How often coverage is too low elsewhere, where it is lowest, and the cost of answering alone."""
     away = between[between["dataset"] != between["from_dataset"]]
     shown = transfer_coverages(evidence)
     lost = away[[_key(row) in shown and not shown[_key(row)].above for _, row in away.iterrows()]]
     target = formatting.percent(evidence.target, 0)
     if lost.empty:
-        yield f"None of {formatting.plural(len(away), 'transfer')} is shown to break {target} coverage."
+        yield (
+            f"Coverage is not shown to be below the target of {target} in any of "
+            f"{formatting.plural(len(away), 'transfer')}."
+        )
     else:
         row = lost.loc[lost["coverage"].idxmin()]
         yield (
-            f"The coverage of {target} is shown to be broken in {formatting.count(len(lost))} of "
+            f"Coverage is shown to be below the target of {target} in {formatting.count(len(lost))} of "
             f"{formatting.plural(len(away), 'transfer')}; the lowest is "
             f"{formatting.percent(row['coverage'])}, {_where(row)}."
         )
@@ -118,8 +124,8 @@ def _broken(evidence: Evidence, between: pd.DataFrame) -> Iterator[str]:
     if len(alone):
         row = alone.loc[alone["wrong"].idxmax()]
         yield (
-            f"A threshold for at most 5{formatting.NARROW}% wrong answers gives up to "
-            f"{formatting.percent(row['wrong'], 0)} elsewhere: {_where(row)}."
+            f"A threshold for answering alone with at most 5{formatting.NARROW}% wrong answers lets up to "
+            f"{formatting.percent(row['wrong'], 0)} through elsewhere: {_where(row)}."
         )
 
 
@@ -232,6 +238,8 @@ def sweep_chart(
     data = {panel: sweep_frame(evidence, dataset, panel) for panel in SWEEP_PANELS}
     if data["size"].empty:
         return None
+    target = alt.target_name(evidence.target)
+    names = {alt.INTERVAL: alt.SOLID, target: alt.DASHED}
     panels = []
     for panel, (title, form) in SWEEP_PANELS.items():
         x = {
@@ -239,11 +247,11 @@ def sweep_chart(
             "scale": alt.Scale(nice=False, padding=12, zero=False),
             "axis": alt.Axis(values=sorted(set(data[panel]["share"])), grid=False),
         }
-        y = {"title": title, "scale": alt.Scale(zero=False), "axis": alt.Axis(format=form)}
-        models = list(dict.fromkeys(data[panel]["model"]))
-        layers = alt.model_lines(data[panel], models, x, y, {"title": title}, SWEEP_TIPS)
+        y = {"title": title, "scale": alt.Scale(zero=False), "axis": alt.Axis(format=form, tickCount=5)}
+        layers = alt.model_lines(data[panel], evidence.all_models, x, y, SWEEP_TIPS, names, width)
         if panel == "coverage":
-            layers.insert(0, alt.target(evidence.target).encode(y=alt.Y("value:Q", **y)))
+            rule = alt.target(evidence.target).encode(y=alt.Y("value:Q", **y))
+            layers.insert(0, alt.in_legend(rule, target, names, width))
         panels.append(alt.layer(*layers).properties(width=width, height=190))
     return join(*panels, spacing=alt.SPACING)
 
@@ -329,4 +337,5 @@ SWEEP_SECTION = PageSection(
     by_dataset("How many calibration questions are needed?", SWEEP_TEXT, _sweep_blocks, opened=1),
     page="calibration",
     place=50,
+    summary=summaries.shares,
 )

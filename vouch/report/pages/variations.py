@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.report import formatting
+from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
 from vouch.report.claims import above_chance, chosen, effects, losses
 from vouch.report.costs import (
@@ -33,6 +33,7 @@ from vouch.report.costs import (
     variation_cell,
 )
 from vouch.report.evidence import Evidence
+from vouch.report.gates import Claim
 from vouch.report.page import (
     Block,
     DatasetFigure,
@@ -53,6 +54,8 @@ VARIATIONS_PANELS = {
 }
 VERDICT_COLOURS = {"costs": alt.ORANGE, "gains": alt.BLUE, "not shown": alt.FAINT}
 VARIATIONS_STEP = 18
+UNCHANGED = "no change"
+VARIATIONS_LINES = {alt.INTERVAL: alt.SOLID, UNCHANGED: alt.DASHED}
 VARIATIONS_TIPS = alt.tips(
     ".2f", model_n="Model", variation_n="Variation", value="Difference", low="from", high="to"
 )
@@ -90,17 +93,17 @@ def _domain(data: pd.DataFrame) -> list[float]:
 def _variations_panel(data: pd.DataFrame, panel: str, model: str, order: list[str], last: bool) -> Any:
     heading, _, _, judged, least = VARIATIONS_PANELS[panel]
     first = panel == next(iter(VARIATIONS_PANELS))
-    rows = alt.rows("variation", order, 200, labels=first, ticks=first)
-    ticks = alt.Axis(tickCount=5, tickMinStep=least, labels=last, ticks=last)
+    rows = alt.rows("variation", order, 280, labels=first, ticks=first)
+    ticks = alt.Axis(tickCount=4, tickMinStep=least, labels=last, ticks=last)
     scale = alt.Scale(domain=_domain(data), nice=False, zero=False)
     across = alt.X("value:Q", title=heading if last else None, scale=scale, axis=ticks)
     scores = alt.Scale(domain=list(VERDICT_COLOURS), range=list(VERDICT_COLOURS.values()))
     colour = alt.Color("verdict:N", scale=scores) if judged else alt.value(alt.INK)
     base = alt.Chart(data[data["model"] == model]).encode(y=rows, color=colour)
-    nothing = alt.Chart(pd.DataFrame({"value": [0.0]}))
+    whiskers = alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x=across, x2="high:Q")
     return alt.layer(
-        nothing.mark_rule(color=alt.INK, strokeWidth=1).encode(x=across),
-        alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x=across, x2="high:Q"),
+        alt.in_legend(alt.target(0.0).encode(x=across), UNCHANGED, VARIATIONS_LINES),
+        alt.in_legend(whiskers, alt.INTERVAL, VARIATIONS_LINES),
         base.mark_circle(size=50, opacity=1).encode(x=across, tooltip=VARIATIONS_TIPS),
     ).properties(width=190, height=alt.Step(VARIATIONS_STEP))
 
@@ -152,10 +155,10 @@ VARIATIONS_FIGURE = DatasetFigure(
 
 VARIATIONS_TEXT = Markup("""\
 The same items asked in another way, each compared with its original prompt. A loss (orange) or gain (blue) of
-accuracy is coloured if it is significant after correction for all models and variations, for models that beat
-guessing. If a variation flips the answer of questions with more than two options, most options become correct
-and guessing improves; that gain is subtracted. Intervals are over items and not corrected. No claims are made
-about variations that take away the image or the question.""")
+accuracy is coloured if it is significant after correction for all models and variations, and if the model
+beats guessing. If a variation flips the answer of questions with more than two options, most options become
+correct and guessing improves; that gain is subtracted. Intervals are over items and not corrected. No claims
+are made about variations that take away the image or the question.""")
 SIZES = (
     "in options; sets are recalibrated for the variation, so coverage is kept and the cost shows up here; "
     "intervals treat the thresholds as fixed and are too narrow, so no claims are made"
@@ -165,7 +168,10 @@ VARIATIONS_COLUMNS = (
     Column("Model"),
     Column("Accuracy %", "in the variation; in small print guessing, if it differs from the original", True),
     Column(
-        "Accuracy, change", "in points over guessing, against the original prompts of the same items", True
+        "Accuracy, change",
+        "in points over guessing, against the original prompts of the same items; bold if it is shown to be "
+        "better, coloured if worse",
+        True,
     ),
     Column("Confidence, change", "of the mean probability of the chosen option, in points", True),
     Column("Set size LAC, change", SIZES, True),
@@ -207,6 +213,10 @@ def _variations_heat(evidence: Evidence, dataset: str) -> Grid | None:
     return heat_map("changes", caption, changes(found), evidence.models(dataset), cell)
 
 
+MOST_LOSSES = 3
+"""Variations that the sentence on a model names."""
+
+
 def _variations_sentences(evidence: Evidence, dataset: str, found: Costs) -> list[str]:
     """The variations that cost each model most, and the accuracy without images."""
     models = chosen(evidence, dataset)
@@ -223,15 +233,16 @@ def _worst(evidence: Evidence, dataset: str, found: Costs, model: str) -> str:
     if not lost:
         return f"No variation is shown to lower the accuracy of {model}."
     losses_of = [_loss(change, found[model, change, *ACCURACY]) for change in lost]
-    return f"Shown to lower the accuracy of {model}: {formatting.listed(losses_of, 3)}."
+    more = f"; and {len(lost) - MOST_LOSSES} more" if len(lost) > MOST_LOSSES else ""
+    return f"Shown to lower the accuracy of {model}: {'; '.join(losses_of[:MOST_LOSSES])}{more}."
 
 
 def _loss(variation: str, cost: Cost) -> str:
     if cost.guess is not None:
-        return f"{named(variation)}, {beside_a_guess(cost)}"
+        return f"{named(variation)}: {beside_a_guess(cost)}"
     points = formatting.number(-100 * cost.difference, 1)
     ends = () if cost.low is None or cost.high is None else (-cost.high, -cost.low)
-    return f"{named(variation)}, {points} points{formatting.bracketed(*ends, 1, 100) if ends else ''}"
+    return f"{named(variation)}: {points} points{formatting.bracketed(*ends, 1, 100) if ends else ''}"
 
 
 def _flipped(found: Costs, variation: str) -> str:
@@ -275,7 +286,7 @@ def _variations_grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
                 cells(
                     *(variation_cell(variation), model),
                     Cell(formatting.number(100 * accuracy.value, 1), guess, accuracy.value),
-                    _change(accuracy.net, 1, 100, "strong" if place in effects(evidence) else "quiet"),
+                    _change(accuracy.net, 1, 100, _tone(effects(evidence).get(place))),
                     *(_change(confidence, 1, 100), _change(lac, 2, 1), _change(aps, 2, 1)),
                     *(percent(cost.value if cost else None) for cost in (flipped, not_flipped)),
                 )
@@ -285,6 +296,11 @@ def _variations_grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
         "print"
     )
     return Grid("variations", caption, VARIATIONS_COLUMNS, rows)
+
+
+def _tone(effect: Claim | None) -> Tone:
+    """Bold for an effect that is shown to be a gain, coloured for a loss."""
+    return "quiet" if effect is None else "strong" if effect.above else "bad"
 
 
 def _change(cost: Cost | None, digits: int, scale: float, tone: Tone = "") -> Cell:
@@ -303,6 +319,7 @@ VARIATIONS_SECTION = PageSection(
     ),
     page="variations",
     place=10,
+    summary=summaries.variations,
 )
 
 PAGE = Page(
@@ -310,4 +327,5 @@ PAGE = Page(
     "Variations",
     "What rewording, image changes and option order do to accuracy, certainty and coverage.",
     place=40,
+    folds=True,
 )

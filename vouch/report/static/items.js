@@ -2,7 +2,7 @@
 {
   const PAGE = 50; // items of a list
   const find = (id) => document.getElementById(id);
-  const [form, status, list, pager, panel] = ["filters", "status", "list", "pager", "item"].map(find);
+  const [form, status, list, pager, panel, note] = ["filters", "status", "list", "pager", "item", "note"].map(find);
   const leads = JSON.parse(form.getAttribute("data-leads")); // the model that the verdict names, by dataset
   const datasets = Object.keys(leads);
   const blind = JSON.parse(form.getAttribute("data-blind")); // the models asked without images, by dataset
@@ -16,9 +16,13 @@
   const read = () => {
     const [path, rest = ""] = location.hash.slice(1).split("?");
     const [dataset, id = ""] = path.split("/").map((part) => { try { return decodeURIComponent(part); } catch { return ""; } });
-    if (path && !datasets.includes(dataset)) return asked; // an anchor of the page
+    if (path && !datasets.includes(dataset)) {
+      // Without an item or a filter it is an anchor of the page.
+      if (/[/?]/.test(location.hash)) note.textContent = `There is no dataset ${dataset} here.`;
+      return asked;
+    }
     const given = new URLSearchParams(rest);
-    const next = { dataset: dataset || datasets[0], item: id, from: Number(given.get("from")) || 0 };
+    const next = { dataset: dataset || datasets[0], item: id, from: Math.max(0, Math.floor(Number(given.get("from")) || 0)) };
     for (const name of Object.keys(BLANK)) next[name] = given.get(name) ?? "";
     // "The model is wrong" is said of the one that the verdict names, unless another was chosen.
     if (query.needsModel(next)) next.model ||= leads[next.dataset] ?? "";
@@ -29,6 +33,16 @@
     for (const name of [...Object.keys(BLANK), "from"]) if (all[name]) rest.set(name, all[name]);
     const path = [all.dataset, all.item].filter(Boolean).map(encodeURIComponent).join("/");
     return `#${path}${rest.size ? `?${rest}` : ""}`;
+  };
+  // What the address names and this dataset lacks, as after a model was taken out: it would filter by another one.
+  const unknown = async ({ dataset, ...named }) => {
+    const index = await vouch.index(dataset);
+    const columns = named.category || named.flag ? await vouch.columns(dataset) : null;
+    const offered = (name) => Array.from(form.elements[name].options, (option) => option.value);
+    const known = { model: () => index.models, variation: () => index.variations, flipped: () => ["any", ...index.variations],
+      category: () => columns.categories, flag: () => columns.flags, answer: () => offered("answer"), sort: () => offered("sort") };
+    const isWrong = (name) => (name in known ? !known[name]().includes(named[name]) : name !== "q" && Number.isNaN(Number(named[name])));
+    return Object.keys(BLANK).filter((name) => named[name] !== "" && isWrong(name));
   };
   const go = (change, replace) => {
     history[replace ? "replaceState" : "pushState"](null, "", address(change));
@@ -159,9 +173,19 @@
   const show = async () => {
     const mine = ++turn, before = asked.from;
     clearTimeout(pause); // of words that were typed for what was shown before
+    note.textContent = "";
     asked = read();
     fill();
     try {
+      const wrong = await unknown(asked);
+      if (mine !== turn) return;
+      if (wrong.length) {
+        const names = wrong.map((name) => `${name} ${asked[name]}`).join(", ");
+        history.replaceState(null, "", address(Object.fromEntries(wrong.map((name) => [name, ""]))));
+        asked = read();
+        note.textContent = `Left out, as ${asked.dataset} has no such: ${names}.`;
+      }
+      if (!listed) form.querySelector("details").open = Object.keys(BLANK).some((name) => !["q", "model"].includes(name) && asked[name] !== "");
       await describe(asked.dataset);
       fill();
       if (!listed || !same(listed, asked)) {
@@ -178,6 +202,31 @@
       if (mine === turn) status.textContent = `${error.message}; run \`dvc repro\` and open the page again.`;
     }
   };
+
+  const keep = (kind) => async () => {
+    const shown = listed, items = found, buttons = document.querySelectorAll("#tools .save button");
+    if (!shown) return; // nothing is listed yet
+    for (const button of buttons) button.disabled = true;
+    try {
+      const name = await save.list(kind, shown, items, () => listed === shown,
+        (share) => { note.textContent = `Saving … ${Math.round(100 * share)} %`; });
+      note.textContent = name ? `Saved ${counted(items.length, "item")} as ${name}.` : "Not saved: the list has changed meanwhile.";
+    } catch (error) {
+      note.textContent = `${error.message}; run \`dvc repro\` and open the page again.`;
+    }
+    for (const button of buttons) button.disabled = false;
+  };
+  find("save-csv").addEventListener("click", keep("csv"));
+  find("save-jsonl").addEventListener("click", keep("jsonl"));
+  find("copy").addEventListener("click", async () => {
+    const link = new URL(address(), location.href).href; // with the model that filters apply to
+    try {
+      await navigator.clipboard.writeText(link);
+      note.textContent = "The link is copied.";
+    } catch { // without a permission
+      note.replaceChildren("Copy this link: ", make("input", { readonly: true, value: link, "aria-label": "Link", on: { focus: (event) => event.target.select() } }));
+    }
+  });
 
   form.addEventListener("input", (event) => {
     const { name, value } = event.target;

@@ -214,5 +214,5 @@ const view = (() => {
     return box;
   };
 
-  return { build };
+  return { build, answers };
 })();

@@ -136,8 +136,25 @@
     still.addEventListener("pointerleave", () => clearTimeout(wait));
   }
 
-  // Everything is readable on paper.
+  // A link to a folded place unfolds it. Browsers do that by themselves since 2022 to 2025.
+  const unfold = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const closed = [];
+    for (let at = target?.closest("details"); at; at = at.parentElement.closest("details")) if (!at.open) closed.push(at);
+    for (const each of closed) each.open = true;
+    if (closed.length) target.scrollIntoView();
+  };
+  if (document.querySelector("details.whole")) {
+    addEventListener("hashchange", unfold);
+    document.addEventListener("click", (event) => { if (event.target.closest("a[href^='#']")) setTimeout(unfold); });
+    unfold();
+  }
+
+  // Everything is readable on paper, and folded again after printing.
+  let printed = [];
   addEventListener("beforeprint", () => {
-    for (const part of document.querySelectorAll("details.part")) part.open = true;
+    printed = [...document.querySelectorAll("main details:not([open])")];
+    for (const each of printed) each.open = true;
   });
+  addEventListener("afterprint", () => { for (const each of printed) each.open = false; });
 }

@@ -1,0 +1,189 @@
+"""`vouch report --against`: two runs side by side. With real DVC it runs in tests/checkouts/test_dvc_commands.py."""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from tests.cli.conftest import Vouch, lay_out
+from tests.cli.scored import COUNT, HOSTILE, build
+from vouch.cli.against import CHANGED, GAINED, LISTED, LOST, MOVED, SAME, Comparison, Number, Side, against
+from vouch.cli.against_page import page
+from vouch.cli.leaderboard import cells
+from vouch.cli.report import summary
+from vouch.metrics.comparison.config import CompareConfig
+from vouch.metrics.comparison.leaderboard import differences
+from vouch.tables.asked import ITEMS, items_path
+from vouch.tables.results import LEADERBOARD, LEADERBOARD_PATH, OUTCOMES, outcomes_path
+
+CONFIG = CompareConfig(resamples=50)
+UNREAD = 20
+LINE = ("right", "original", "text", "tiny_a")
+SETTINGS = {"params.yaml": {"score.alpha": 0.1, "seed": 1}, "models.lock": {}}
+
+
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same project, but the first texts of tiny_a say nothing."""
+    folder = tmp_path_factory.mktemp("earlier")
+    lay_out(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        build(folder, unread={"tiny_a": UNREAD})
+    return folder
+
+
+def side(folder: Path, settings: Any = SETTINGS, **rows: Callable[[Any], bool]) -> Side:
+    """The run in a folder. rows: of the leaderboard, those to keep."""
+    paths = [of(name) for of in (outcomes_path, items_path) for name in ("left", "right")]
+    digests = {str(path): hashlib.md5((folder / path).read_bytes()).hexdigest() for path in paths}
+    table = LEADERBOARD.read(folder / LEADERBOARD_PATH).to_pylist()
+    kept = [row for row in table if all(test(row[name]) for name, test in rows.items())]
+    return Side(settings, {"score@both": digests}, cells(kept, "clean"), 15, lambda path: folder / path)
+
+
+def number(found: Comparison, metric: str) -> Number:
+    (one,) = (each for each in found.numbers if (each.line, each.column[0]) == (LINE, metric))
+    return one
+
+
+def test_a_run_beside_itself_moves_nothing(scored: Path) -> None:
+    found = against(side(scored), side(scored), CONFIG)
+    assert found.still and set(found.states) == {SAME} and not found.answers
+    text = summary(found, "v1")
+    assert text.endswith("Nothing moved: every number and every answer is the same.\n")
+    assert "params.yaml: the same" in text and "outputs with other bytes: 0 of 4" in text
+    assert "<h1>Nothing moved</h1>" in page(found, "v1", "")
+
+
+def test_a_number_has_moved_if_the_interval_of_its_paired_difference_excludes_zero(
+    scored: Path, earlier: Path
+) -> None:
+    """The interval is that of two models on the same questions."""
+    found = against(side(scored), side(earlier), CONFIG)
+    one = number(found, "accuracy")
+    tables = [OUTCOMES.read(folder / outcomes_path("right")) for folder in (scored, earlier)]
+    runs = []
+    for name, table in zip(("now", "then"), tables, strict=True):
+        own = table.filter(pc.equal(table["model"], "tiny_a"))
+        at = own.schema.get_field_index("model")
+        runs.append(own.set_column(at, "model", pa.array([name] * own.num_rows)))
+    (row,) = differences(pa.concat_tables(runs), CONFIG.seed, CONFIG.resamples)
+    assert (one.difference, one.items, one.of) == (pytest.approx(row["difference"]), row["items"], COUNT)
+    assert (one.low, one.high) == (pytest.approx(row["low"]), pytest.approx(row["high"]))
+    assert one.state == MOVED and one.then < one.now  # type: ignore[operator]
+    error = number(found, "ece")
+    assert error.difference == pytest.approx(error.now - error.then)  # type: ignore[operator]
+    assert {each.state for each in found.numbers if each.line != LINE} == {SAME}
+    assert found.states[MOVED] + found.states[CHANGED] == len(
+        [each for each in found.numbers if each.then != each.now]
+    )
+
+
+def test_changed_answers_are_listed_with_both_answers(scored: Path, earlier: Path) -> None:
+    found = against(side(scored), side(earlier), CONFIG)
+    (one,) = (each for each in found.answers if each.changed)
+    assert one.line == LINE and one.changed == UNREAD and one.prompts == COUNT
+    assert one.kinds[LOST] == 0 < one.kinds[GAINED]
+    assert [each.kind for each in one.listed[: one.kinds[GAINED]]] == [GAINED] * one.kinds[GAINED]
+    assert {each.then for each in one.listed} == {"(unparsed)"}
+    assert all(each.now.split()[0] in ("red", "green", "blue") for each in one.listed)
+    (back,) = (each for each in against(side(earlier), side(scored), CONFIG).answers if each.changed)
+    assert back.kinds == {**one.kinds, LOST: one.kinds[GAINED], GAINED: 0}
+    assert found.variations["right", "ls_n"][1] == UNREAD
+
+
+def test_text_of_others_is_harmless_in_terminal_and_page(scored: Path, tmp_path: Path) -> None:
+    lay_out(tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        build(tmp_path, unread={"tiny_a": COUNT})
+    found = against(side(scored), side(tmp_path), CONFIG)
+    text = summary(found, "v1 \x1b[31m<b>")
+    assert all(char.isprintable() or char == "\n" for char in text)
+    assert max(map(len, text.splitlines())) <= 80
+    (one,) = (each for each in found.answers if each.changed)
+    assert len(one.listed) == LISTED < one.changed == COUNT
+    made = page(found, "v1 \x1b[31m<b>", "items.html")
+    assert f"{COUNT - LISTED} more changed answers are left out." in made
+    assert "v1 \ufffd[31m&lt;b&gt;" in made and not {"\x1b", "\u202e"} & set(made)
+    assert 'href="items.html#right/kite-000"' in made
+    whole = one._replace(listed=[one.listed[0]._replace(item=HOSTILE, then="<script>", now="a\x1bb")])
+    made = page(found._replace(answers=[whole]), "v1", "items.html")
+    assert "#right/q%0A%1B%5B31m" in made and "&lt;script&gt;" in made and "\x1b" not in made
+
+
+@pytest.mark.parametrize(
+    ("change", "other", "then_only", "now_only"),
+    [
+        (
+            lambda rows: [{**row, "question": "?"} if row["id"] == "kite-003" else row for row in rows],
+            1,
+            0,
+            0,
+        ),
+        (lambda rows: [{**row, "flags": ["x"], "category": "c"} for row in rows], 0, 0, 0),
+        (lambda rows: rows[:-4], 0, 0, 4),
+        (lambda rows: [*rows, {**rows[0], "id": "more"}], 0, 1, 0),
+        (lambda rows: [{**row, "answers": [0]} for row in rows], 42, 0, 0),
+    ],
+)
+def test_only_answers_to_the_same_questions_are_paired(
+    scored: Path, earlier: Path, tmp_path: Path, change: Any, other: int, then_only: int, now_only: int
+) -> None:
+    rows = ITEMS.read(earlier / items_path("right")).to_pylist()
+    ITEMS.write(tmp_path / "items.parquet", change(rows))
+    then = side(earlier)
+    digests = then.outs["score@both"] | {str(items_path("right")): "other"}
+
+    def place(path: Path) -> Path:
+        return tmp_path / "items.parquet" if path == items_path("right") else earlier / path
+
+    found = against(side(scored), then._replace(outs={"score@both": digests}, place=place), CONFIG)
+    (each,) = (each for each in found.questions if each.dataset == "right")
+    assert tuple(map(len, (each.other, each.then_only, each.now_only))) == (other, then_only, now_only)
+    one = number(found, "accuracy")
+    assert one.items == len(each.same) == COUNT - other - now_only
+    assert (f"on {one.items} of {COUNT} questions" in summary(found, "v1")) == (one.items < COUNT)
+
+
+def test_what_only_one_run_has_is_named(scored: Path) -> None:
+    settings = {"params.yaml": {"score.alpha": 0.2, "old": [1]}, "models.lock": {"models.x.source": "y"}}
+    then = side(scored, settings, dataset=lambda name: name == "left", model=lambda name: name != "tiny_b")
+    found = against(side(scored), then, CONFIG)
+    assert (found.now_only, found.then_only) == (["dataset right", "model tiny_b"], [])
+    assert [(one.file, one.key, one.then, one.now) for one in found.settings] == [
+        ("params.yaml", "old", "[1]", None),
+        ("params.yaml", "score.alpha", "0.2", "0.1"),
+        ("params.yaml", "seed", None, "1"),
+        ("models.lock", "models.x.source", "y", None),
+    ]
+    text = summary(found, "v1")
+    assert "params.yaml: old (gone), score.alpha, seed (new) differ" in text
+    assert "models.lock: models.x.source (gone) differs" in text
+    assert "only here: dataset right, model tiny_b" in text and not found.still
+    assert "0.2</td>" in page(found, "v1", "")
+
+
+def test_answers_that_cannot_be_read_cost_only_their_list(
+    scored: Path, earlier: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "old.parquet").write_bytes(b"PAR1")
+    then = side(earlier)
+
+    def place(path: Path) -> Path:
+        return tmp_path / "old.parquet" if path == outcomes_path("right") else earlier / path
+
+    found = against(side(scored), then._replace(place=place), CONFIG)
+    (note,) = found.notes
+    assert note.startswith("right: its answers cannot be compared one by one: not readable as parquet")
+    one = number(found, "accuracy")
+    assert (one.state, one.difference, one.items) == (CHANGED, None, 0) and not found.answers
+
+
+def test_without_results_here_there_is_nothing_to_compare(vouch: Vouch, bare: Path) -> None:
+    assert "nothing was run here yet; run `dvc repro`" in vouch("report", "--against", "HEAD", status=1)

@@ -1,0 +1,86 @@
+"""What the last runs of the stages took on this machine, from their records in .vouch/runs."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from pydantic import BaseModel, Field
+
+from vouch.cli.printing import table, wrapped
+from vouch.pipeline.dag import Stage
+from vouch.pipeline.records import local_record
+
+LONGEST = 3  # stages that are named
+NOTHING = "no stage has run on this machine; results that were pulled took no time here\n"
+
+
+class _Engine(BaseModel, allow_inf_nan=False):
+    """What a server's answers took; 0 for other engines."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0
+
+
+class _Known(BaseModel):
+    known: int = 0
+    asked: int = 0
+
+
+class _Measured(BaseModel):
+    answers: _Known = _Known()
+    engine: _Engine = _Engine()
+
+
+class StageTime(BaseModel, allow_inf_nan=False):
+    """The record of a stage's last run (vouch/pipeline/records.py). Times are seconds.
+
+    processor: of all its processes; None in records of earlier versions.
+    """
+
+    stage: str
+    seconds: float = Field(ge=0)
+    processor: float | None = Field(default=None, ge=0, alias="processor_seconds")
+    measured: _Measured = _Measured()
+
+
+def read(stages: Iterable[Stage]) -> Iterator[StageTime]:
+    """The records that are here; those that are missing or damaged are left out."""
+    for stage in stages:
+        try:
+            yield StageTime.model_validate(json.loads(local_record(stage).read_bytes()))
+        except (OSError, ValueError, RecursionError):
+            continue
+
+
+def screen(times: Sequence[StageTime], duration: Callable[[float], str]) -> str:
+    """A line for each kind of stage, and one for all. duration: writes a number of seconds."""
+    if not times:
+        return NOTHING
+    kinds: dict[str, list[StageTime]] = {}
+    for one in times:
+        kinds.setdefault(one.stage.partition("@")[0], []).append(one)
+    rows = [_row(kind, own, duration) for kind, own in kinds.items()]
+    rows.append(_row("all", times, duration))
+    text = table(["stage", "runs", "time", "processor", "asked", "known"], rows, range(1, 6))
+    longest = sorted(times, key=lambda one: -one.seconds)[:LONGEST]
+    text += wrapped(f"longest: {', '.join(f'{one.stage} {duration(one.seconds)}' for one in longest)}")
+    engines = [one.measured.engine for one in times]
+    tokens = sum(each.input_tokens for each in engines), sum(each.output_tokens for each in engines)
+    if any(tokens):
+        cost = sum(each.cost for each in engines)
+        price = f", for {cost:.2f} at VOUCH_PRICE_INPUT and VOUCH_PRICE_OUTPUT" if cost else ""
+        text += wrapped(f"servers: {tokens[0]:,} tokens read, {tokens[1]:,} written{price}")
+    return text + "The last run of each stage here; answers that were known were not asked again.\n"
+
+
+def _row(kind: str, own: Sequence[StageTime], duration: Callable[[float], str]) -> list[str]:
+    processor = [one.processor for one in own if one.processor is not None]
+    answers = [one.measured.answers for one in own]
+    counts = sum(one.asked for one in answers), sum(one.known for one in answers)
+    return [
+        kind,
+        str(len(own)),
+        duration(sum(one.seconds for one in own)),
+        duration(sum(processor)) if processor else "n.a.",
+        *(f"{count:,}" if any(counts) else "" for count in counts),
+    ]
