@@ -6,19 +6,26 @@ Output   data/prompts/NAME.parquet, in the order of the items, and within each i
 """
 
 import gc
-from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 
 from vouch.params.start import run_stage
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.run import Run
-from vouch.prompts.build import Before, ItemBuilder, Prompts, Rewrites, read_items, read_rows, text_cap
+from vouch.prompts.build import (
+    Before,
+    ItemBuilder,
+    Prompts,
+    Rewrites,
+    keeping,
+    read_items,
+    read_rows,
+    text_cap,
+)
 from vouch.prompts.combination import load_variation
-from vouch.prompts.config import DatasetPrompts, config_of
-from vouch.prompts.draft import Item
+from vouch.prompts.config import config_of
 from vouch.prompts.exchange import Exchanges, check_known, comparable, decisions_path, read_decisions
-from vouch.prompts.template import Template, read_template
+from vouch.prompts.template import read_template
 from vouch.tables.asked import ITEMS, PROMPTS, REWRITES, items_path, prompts_path, rewrites_path
 
 
@@ -28,14 +35,6 @@ def read_exchanges(name: str, source: Path) -> Exchanges:
     if decisions:
         check_known(decisions, comparable(read_rows(source)), name)
     return Exchanges(decisions)
-
-
-def keeping(config: DatasetPrompts, template: Template) -> Callable[[Item], bool]:
-    """A function that tells whether an item is asked at all."""
-    if config.rows == "all":
-        return lambda _: True
-    vs_e = load_variation("vs_e")
-    return lambda item: vs_e.answers(item) is not None and bool(vs_e.drafts(item, template)[0])
 
 
 def main(run: Run) -> None:

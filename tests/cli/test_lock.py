@@ -30,6 +30,7 @@ def files(**changed: bytes | None) -> dict[str, bytes]:
     given = {
         "config.json": json.dumps(CONFIG).encode(),
         "tokenizer.json": b"{}",
+        "preprocessor_config.json": b"{}",
         "model.safetensors": save(WEIGHTS),
         "README.md": b"about",
         "modeling.py": b"import os",

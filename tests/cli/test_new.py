@@ -15,10 +15,25 @@ from tests.cli.test_lock import FIRST, files
 from tests.datasets.loaders.built import png
 from tests.datasets.test_fetch import listening
 from tests.models.pins.loopback_hub import Repo, serving
+from vouch.cli.main import main
 from vouch.params.check import check_params
 from vouch.pipeline.yaml12 import load
 
 LINE = {"question": "Which?", "options": ["red", "blue"], "answer": 0, "image": "a.png"}
+MODEL = ("config.json", "model.safetensors", "tokenizer.json", "preprocessor_config.json")
+FOLDERS = {
+    "my-model": MODEL,
+    "no-processor": MODEL[:3],
+    "half-a-processor": (*MODEL[:3], "processor_config.json"),
+    "no-tokenizer": (*MODEL[:2], MODEL[3], "tokenizer_config.json"),
+    "no-weights": (MODEL[0], *MODEL[2:]),
+    "table": ("a.csv",),
+    "document": ("data.json",),
+    "images": ("a.png",),
+    "gguf": ("m.gguf",),
+    "empty": (),
+}
+"""Folders beside the checkout, and the files in them."""
 
 
 @pytest.fixture
@@ -33,9 +48,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name / "a.png").write_bytes(png())
         lines = "".join(json.dumps(LINE) + "\n" for _ in range(count))
         (tmp_path / name / "items.jsonl").write_text(lines, "utf-8")
-    for name, file in (("my-model", "config.json"), ("table", "a.csv")):
+    for name, names in FOLDERS.items():
         (tmp_path / name).mkdir()
-        (tmp_path / name / file).write_text("{}", "utf-8")
+        for file in names:
+            (tmp_path / name / file).write_text("{}", "utf-8")
+    for folder in tmp_path.glob("*/config.json"):
+        folder.write_text('{"model_type": "llava"}', "utf-8")
+    (tmp_path / "lines").mkdir()
+    shutil.copy(tmp_path / "signs/items.jsonl", tmp_path / "lines/train.jsonl")
     monkeypatch.chdir(checkout)
     return checkout
 
@@ -102,11 +122,13 @@ def test_folders_become_a_profile_that_names_them_and_nothing_else(here: Path, v
     assert load(Path("params.yaml"))["score"]["alpha"] == 0.2
 
 
-def test_the_plan_marks_what_is_not_known_before_the_questions_are_read(here: Path, vouch: Vouch) -> None:
-    vouch("new", "mine", "--data", "../signs", "--model", "../my-model")
-    plan = vouch("plan", "mine")
-    assert "at most letters, text" in plan
-    assert "signs: may hold questions with options and open ones; until `prepare` has read them" in plan
+def test_a_file_of_lines_is_data_as_its_folder_is(here: Path, vouch: Vouch) -> None:
+    """A file with another name than items.jsonl gets its own in the dataset's settings."""
+    given = ("--data", "../signs/items.jsonl", "--data", "../lines/train.jsonl")
+    assert "1 questions of signs, 1 questions of train" in vouch("new", "mine", *given, "-m", "../my-model")
+    named = {"source": "../lines", "template": "plain", "settings": {"file": "train.jsonl"}}
+    signs = {"source": "../signs", "template": "plain"}
+    assert load(Path("profiles/mine.yaml"))["datasets"] == {"signs": signs, "train": named}
 
 
 @pytest.mark.parametrize(
@@ -263,11 +285,13 @@ def test_a_name_may_have_a_tag_that_the_list_has_not(
 
 def test_it_says_which_models_take_no_images(here: Path, vouch: Vouch) -> None:
     config = {"model_type": "llama", "architectures": ["LlamaForCausalLM"]}
+    Path("../my-model/preprocessor_config.json").unlink()
     Path("../my-model/config.json").write_text(json.dumps(config), "utf-8")
     said = vouch("new", "mine", "--data", "../signs", "--model", "../my-model")
     assert "my_model takes no images: it is asked the questions without them" in said
 
 
+DATA = "mine --model ../my-model --data"
 MINE = "mine --data ../signs --model"
 
 
@@ -275,31 +299,94 @@ MINE = "mine --data ../signs --model"
     ("words", "claim"),
     [
         ("My-Name --data ../signs --model ../my-model", "My-Name: a name is a lower-case letter"),
-        ("mine --data ../kites --model ../my-model", "kites/items.jsonl: no such folder; --data"),
-        ("mine --data ../my-model --model ../my-model", "my-model/items.jsonl: no such file; --da"),
-        ("mine --data ../table --model ../my-model", "table/a.csv: is a table, .* `loader: table` and `settings: {columns"),
-        ("mine --data ../table/a.csv --model ../my-model", "table/a.csv: is a table, .* `loader: table`"),
-        (f"{MINE} ../nosuch", "nosuch: no such folder; give a folder, hub:"),
-        (f"{MINE} ../my-model --data ../signs", "signs would both be called signs; rename a folder"),
-        (f"{MINE} URL/many/v1#b --model URL/many/v1#b", "b would both be called b; leave one out, and write it into"),
+        (f"{DATA} ../kites", "kites: no such folder or file; --data names a folder that holds items.jsonl"),
+        (f"{DATA} ../my-model", "my-model: is a model; give it with --model"),
+        (f"{DATA} ../table", "table/a.csv: is a table, .* `loader: table` and `settings: {columns"),
+        (f"{DATA} ../table/a.csv", "table/a.csv: is a table, .* `loader: table`"),
+        (f"{DATA} ../document", "data.json: is one JSON document; write items.jsonl"),
+        (f"{DATA} ../document/data.json", "data.json: is one JSON document"),
+        (f"{DATA} ../images", "a.png: is an image; write the questions into items.jsonl beside it"),
+        (f"{DATA} ../images/a.png", "a.png: is an image"),
+        (f"{DATA} ../lines", r"has no items.jsonl, but train.jsonl; give that file: --data ../lines/train.jsonl"),
+        (f"{DATA} ../empty", "empty: has no items.jsonl; write your questions into it"),
+        (f"{DATA} hub:owner/data", "hub:owner/data: is not on this machine; .* with an `origin`"),
+        (f"{DATA} ../signs --data ../signs/items.jsonl", "signs/items.jsonl: is given twice; name it once"),
+        (f"{DATA} ../\u65e5 --data ../\u672c", "would both be called data"),
+        (f"{MINE} ../nosuch", "nosuch: no such folder; give a folder, hub:OWNER/NAME or"),
+        (f"{MINE} owner/name", "owner/name: no such folder; give a folder, hub:owner/name or"),
+        (f"{MINE} known", "models.lock has a model known: write hub:owner/known-7b"),
+        (f"{MINE} hub:name", "hub:name: is no OWNER/NAME, .* write hub:OWNER/name"),
+        (f"{MINE} hub:known", "write hub:owner/known-7b"),
+        (f"{MINE} hub:", "is no OWNER/NAME"),
+        (f"{MINE} https://huggingface.co/owner/name/tree/main", "is a page of the hub, not a server; write hub:owner/name"),
+        (f"{MINE} ../my-model --model ../my-model/", "my-model: is given twice; name it once"),
+        (f"{MINE} URL/many/v1#b --model URL/many/v1#b", "b: is given twice"),
         (f"{MINE} URL/many/v1#b --model ../b", "would both be called b; rename .*/b$"),
-        ("mine --data ../\u65e5 --data ../\u672c --model ../my-model", "would both be called data"),
         (f"{MINE} data/trained/tiny_c", "no profile trains tiny_c, and data/trained"),
         (f"{MINE} data/trained", "data/trained: no such folder; give"),
         (f"{MINE} URL/many/v1", r"/many/v1: serves 2 models \(a, b\); choose one"),
         (f"{MINE} URL/many/v1#Nonsense-9B", "serves no model Nonsense-9B; .*a, b.*; correct the name after #"),
         (f"{MINE} URL/none", r"/none/models: gives no list of models \('data'\)"),
-        (f"{MINE} ../signs", "items.jsonl: lm_eval and lmms_eval write such"),
+        (f"{MINE} ../signs", r"signs: holds questions \(items.jsonl\), not a model; give it with --data"),
+        (f"{MINE} ../my-model/config.json", "config.json: is one file of a model; give its folder, ../my-model"),
+        (f"{MINE} ../my-model/model.safetensors", "is one file of a model; give its folder"),
+        (f"{MINE} ../gguf/m.gguf", "m.gguf: is GGUF, which llama.cpp runs: start `llama-server"),
+        (f"{MINE} ../gguf", "gguf: is GGUF"),
+        (f"{MINE} ../no-processor", r"no-processor: no image processor \(preprocessor_config.json\), but the model takes"),
+        (f"{MINE} ../half-a-processor", "half-a-processor: no image processor"),
+        (f"{MINE} ../no-tokenizer", "no-tokenizer: no tokenizer .*; copy it from the model that"),
+        (f"{MINE} ../no-weights", "no-weights: no weights; save the model as"),
+        (f"{MINE} ../images", "images: neither a model .* name another folder as models.images"),
         (f"{MINE} .", "models.checkout: holds this project"),
     ],
 )  # fmt: skip
 def test_what_is_refused_changes_nothing(
     here: Path, vouch: Vouch, server: str, words: str, claim: str
 ) -> None:
+    known = "models:\n  known: {source: {kind: hub, repo: owner/known-7b, revision: null}}\n"
+    Path("models.lock").write_text(known, "utf-8")
     before = Path("models.lock").read_bytes()
     shutil.copytree("../my-model", "../b")
     assert re.search(claim, vouch("new", *words.replace("URL", server).split(), status=1))
     assert not list(Path("profiles").iterdir()) and Path("models.lock").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "claim"),
+    [
+        (
+            "--data ../signs --model localhost:8000",
+            "localhost:8000: write the address of a server with http://",
+        ),
+        ("--data ../signs --model 127.0.0.1:9/v1", "http:// before it"),
+        (("--data", "../signs", "--model", ""), "argument --model/-m: is empty"),
+        (("--data", "", "--model", "../my-model"), "argument --data/-d: is empty"),
+    ],
+)
+def test_an_argument_that_is_none_is_one_line(
+    here: Path, words: str | tuple[str, ...], claim: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = words.split() if isinstance(words, str) else words
+    with pytest.raises(SystemExit) as ended:
+        main(["new", "mine", *given])
+    line = capsys.readouterr().err
+    assert ended.value.code == 2 and claim in line and line.count("\n") == 1
+
+
+def test_offline_the_advice_is_a_command_that_works(
+    here: Path, vouch: Vouch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`vouch lock` adds the entry with --repo alone, and then nothing needs the network."""
+    given = ("new", "mine", "--data", "../signs", "--model", "hub:owner/My-Model")
+    repos = {"owner/My-Model": Repo({FIRST: files()}, {"main": FIRST})}
+    with serving(repos, tmp_path / "cache", monkeypatch):
+        with monkeypatch.context() as patched:
+            patched.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+            advice = re.search("run `vouch (.+)` without", vouch(*given, status=1))
+        assert advice and advice[1] == "lock my_model --repo owner/My-Model"
+        vouch(*advice[1].split())
+    vouch(*given)
+    assert load(Path("profiles/mine.yaml"))["models"] == {"my_model": "models.lock"}
 
 
 def test_a_profile_that_is_there_is_kept(here: Path, vouch: Vouch) -> None:

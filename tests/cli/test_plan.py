@@ -8,10 +8,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from stages.prepare import main as prepare
+from stages.rewrite import main as rewrite
+from stages.vary import main as vary
 from tests.cli.conftest import Vouch, flat, set_params
-from tests.models.project import ROOT, prompt
+from tests.models.project import ROOT, image, prompt
 from tests.prompts.rows import item_rows, template_of
 from vouch.cli.counts import Count, Items, cost, count_prompts, estimate, gpu_hours
+from vouch.cli.main import main as run_vouch
 from vouch.datasets.config import DatasetEntry
 from vouch.metrics.comparison.leaderboard import differences
 from vouch.metrics.comparison.statistics import finds
@@ -19,6 +23,7 @@ from vouch.models.batching import Passes, PlannedRow
 from vouch.models.config import ExtractConfig, Sampling
 from vouch.models.lock_entry import LockEntry, Prices
 from vouch.models.packs import PACK_PROMPTS
+from vouch.params.start import run_stage
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.records import as_read, present, write_receipt
@@ -171,6 +176,124 @@ def test_a_mixed_dataset_has_at_most_what_is_planned(tmp_path: Path, monkeypatch
     assert made.prompts == 6 * (1 + 1 + 2 + 2) + 3 * 2 + 6 * 3 < found.prompts and not made.bound
     assert made.answers == 6 * (1 + 1 + 1 + 2) + 3 * (1 + 1) + 6 * 3 < found.answers
     assert list(found.outputs) == list(made.outputs) == [LETTERS, TEXT]
+
+
+CHOICE = {"question": "What is shown here?", "options": ["a kite", "a hat", "an owl"], "answer": 0}
+OPEN = {"question": "Where was it taken?", "references": ["at the sea"]}
+WORDY = {**CHOICE, "question": "Compare the wings, please, and then say"}  # no rule rewrites it
+SHOWN = {"image": "a.png"}
+LINES: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
+    "choices": ([CHOICE | SHOWN] * 5, {}),
+    "both": ([CHOICE | SHOWN, OPEN | SHOWN, CHOICE, OPEN], {}),
+    "open": ([OPEN | SHOWN, OPEN], {"template": "kostumov"}),
+    "wordy": ([WORDY | SHOWN, CHOICE | SHOWN, {**WORDY, "options": ["A and B", "a", "b"]}], {}),
+    "talk": ([CHOICE | {"id": "1"}, CHOICE | {"id": "2", "turns": ["1"]}, OPEN | {"id": "3", "turns": ["2"]}, CHOICE], {}),
+    "two": ([{**CHOICE, "options": ["yes", "no"]}, {**CHOICE, "options": ["left", "right"], "images": ["a.png", "a.png"]}], {}),
+    "many": ([CHOICE | SHOWN] * 4, {"variations": ["original", "circular", "tests", "vs_e", "text_only", "ls_n+vr_b"]}),
+    "sampled": ([CHOICE | {"group": f"g{n}"} for n in range(30)], {"sample": {"share": 0.5}}),
+    "skipped": ([CHOICE, {"question": "?"}, CHOICE | {"answer": 7}], {"settings": {"on_error": "skip"}}),
+}  # fmt: skip
+"""Lines of own datasets, and further keys of their entries."""
+
+
+def test_own_questions_are_counted_as_the_stages_will_count_them(
+    bare: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before any stage has run; after `prepare`, `rewrite` and `vary` the plan is the same."""
+    for name in ("decisions", "docs"):
+        (bare / name).symlink_to(ROOT / name)
+    datasets = {}
+    for name, (lines, entry) in LINES.items():
+        (bare / name).mkdir()
+        (bare / name / "a.png").write_bytes(image(1))
+        (bare / name / "items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+        datasets[name] = {"loader": "jsonl", "source": name, "template": "plain", **entry}
+    set_params(datasets=datasets, variations=["original", "option_order", "lr_i", "ls_n", "vr_b_5", "blank"])
+    before = json.loads(vouch("plan", "--json"))
+    screen = vouch("plan")
+    for stage, main in (("prepare", prepare), ("rewrite", rewrite), ("vary", vary)):
+        for name in datasets:
+            monkeypatch.setattr("sys.argv", [stage, name])
+            monkeypatch.setattr("signal.signal", lambda *_: None)  # a stage listens to SIGTERM
+            with pytest.raises(SystemExit) as ended:
+                run_stage(stage, main)
+            assert ended.value.code == 0
+    after = json.loads(vouch("plan", "--json"))
+    for one, made in zip(before["datasets"], after["datasets"], strict=True):
+        skips = one["dataset"] == "skipped"
+        assert one.pop("bound") == ("at most" if skips else "exact") and made.pop("bound") == "exact"
+        assert one.pop("items") >= made.pop("items") and one == made
+    same = ("cells", "prompts", "answers", "forward_passes", "rows_of_passes")
+    assert [before[key] for key in same] == [after[key] for key in same]
+    assert "at most: as if no question were refused or rewritten in vain; `dvc repro vary` tells" in screen
+    assert "as if no question" not in vouch("plan")
+
+
+def test_questions_that_are_not_read_are_bounded(
+    bare: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many are not rewritten, and of very many not even the kinds are known."""
+    (bare / "kites").mkdir()
+    lines = [{**(WORDY if n % 2 else CHOICE), "hint": str(n)} for n in range(8)]
+    (bare / "kites/items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    entry = {"loader": "jsonl", "source": "kites", "template": "plain"}
+    set_params(datasets={"kites": entry}, variations=["original", "lr_i"])
+
+    def counted_as() -> tuple[str, int, int]:
+        found = json.loads(vouch("plan", "--json"))
+        return found["bound"], found["prompts"], found["answers"]
+
+    models = len(load(Path("params.yaml"))["models"])
+    assert counted_as() == ("exact", 12 * models, 12 * models), "half the questions have no other words"
+    monkeypatch.setattr("vouch.cli.ahead.REWRITTEN", 1)
+    assert counted_as() == ("at most", 16 * models, 16 * models)
+    monkeypatch.setattr("vouch.cli.ahead.MOST", 7)
+    assert counted_as() == ("at most", 16 * models, 32 * models)
+    assert "kites: may hold questions with options and open ones" in vouch("plan")
+
+
+def test_what_will_stop_the_run_is_said_before(bare: Path, vouch: Vouch) -> None:
+    (bare / "kites").mkdir()
+    (bare / "kites/items.jsonl").write_text(json.dumps(CHOICE) + '\n{"question": "?"}\n', "utf-8")
+    entry = {"loader": "jsonl", "source": "kites", "template": "plain"}
+    models = {**load(Path("params.yaml"))["models"], "mine": "../weihgts"}
+    (bare.parent / "weights").mkdir(exist_ok=True)
+    set_params(datasets={"kites": entry}, models=models)
+    said = vouch("plan")
+    assert "prepare@kites will stop: kites/items.jsonl line 2 (id '2'): has no " in said
+    assert "models.mine: ../weihgts is not here; did you mean weights? correct it in params.yaml" in said
+    set_params(datasets={"kites": entry | {"source": "kitse"}})
+    assert "kitse: no such file or folder; correct datasets.kites.source" in vouch("plan", status=1)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("plan", "--discordant", "nan"),
+        ("plan", "--discordant", "-0.1"),
+        ("plan", "--discordant", "1.1"),
+        ("plan", "--design", "nan"),
+        ("plan", "--design", "inf"),
+        ("plan", "--design", "0.9"),
+        ("review", "rewrites", "left", "--accept-checked", "--doubt", "nan"),
+        ("review", "rewrites", "left", "--accept-checked", "--doubt", "-1"),
+        ("review", "rewrites", "left", "--accept-checked", "--doubt", "inf"),
+        ("store", "verify", "--recompute", "1", "--seed", "-1"),
+        ("store", "verify", "--recompute", "1", "--seed", "0.5"),
+        ("watch", "--every", "nan"),
+    ],
+)
+def test_a_number_out_of_range_is_one_line(
+    bare: Path, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run_vouch(list(words))
+    line = capsys.readouterr().err
+    assert (
+        ended.value.code == 2
+        and line.count("\n") == 1
+        and f"argument {words[-2]}: {words[-1]}: give " in line
+    )
 
 
 def test_gpu_hours_are_parameters_times_tokens() -> None:

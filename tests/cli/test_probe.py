@@ -16,6 +16,7 @@ from tests.models.engines import shared
 from tests.models.loopback_server import NAME, Loopback, StandIn, serving
 from tests.models.project import DATASET, MODEL, Project, image, prompt
 from tests.models.tiny import CHAT, byte_pairs, llava_processor, pieces, save_blip
+from vouch.cli.main import main
 from vouch.cli.probe import visible
 from vouch.models import sandbox
 from vouch.models.engine import Question
@@ -99,6 +100,13 @@ def save_words(folder: Path, words: Any, chat: str | None = CHAT) -> None:
     llava_processor(words, chat).save_pretrained(folder)
 
 
+def refused(capsys: pytest.CaptureFixture[str]) -> str:
+    """What the probe prints if a prompt would not be answered: its exit status is 1."""
+    capsys.readouterr()
+    assert main(["plan", "--probe", MODEL]) == 1
+    return capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("labels", "response", "claims"),
     [
@@ -107,9 +115,6 @@ def save_words(folder: Path, words: Any, chat: str | None = CHAT) -> None:
         # the space that the prompt ends with belongs to the letters
         ("AB", "is: ", ["one token: ` ` becomes nothing", "A: ", "` A`"]),
         (["10", "11"], "is: ", ["one token: nothing becomes `1`", "! 2 labels are not spelled as the token that is read: 10 is `0`", "11: 16 `1`"]),
-        (["10", "9"], "is: ", ["no distinct single token for each of 10, 9", "10: 2 tokens `1·0`", "9: 1 token `9`"]),
-        (["Ä", "Ω"], "is: ", ["no distinct single token", "Ä: 2 tokens", "Ω: 2 tokens"]),
-        (["A", "A"], "is: ", ["A has none of its own there"]),
     ],
 )  # fmt: skip
 def test_surprises_of_a_tokenizer_are_named(
@@ -121,6 +126,28 @@ def test_surprises_of_a_tokenizer_are_named(
     out = vouch("plan", "--probe", MODEL)
     flat = " ".join(out.split())
     assert all(" ".join(claim.split()) in flat for claim in claims), out
+
+
+@pytest.mark.parametrize(
+    ("labels", "claims"),
+    [
+        (["10", "9"], ["no distinct single token for each of 10, 9", "10: 2 tokens `1·0`", "9: 1 token `9`"]),
+        (["Ä", "Ω"], ["no distinct single token", "Ä: 2 tokens", "Ω: 2 tokens"]),
+        (["A", "A"], ["A has none of its own there"]),
+    ],
+)
+def test_labels_that_cannot_be_read_are_named_and_fail(
+    folder: Path,
+    project: Project,
+    capsys: pytest.CaptureFixture[str],
+    labels: list[str],
+    claims: list[str],
+) -> None:
+    save_words(folder, byte_pairs(CHAT))
+    data = image(1)
+    project.ask([prompt("q/original", "x", [data], labels=labels, response="is: ")], [data])
+    flat = " ".join(refused(capsys).split())
+    assert all(claim in flat for claim in claims), flat
 
 
 def test_text_that_the_vocabulary_lacks_and_tokens_in_the_question(project: Project, vouch: Vouch) -> None:
@@ -142,10 +169,10 @@ def test_text_that_the_vocabulary_lacks_and_tokens_in_the_question(project: Proj
     ],
 )
 def test_a_template_that_is_broken_is_named_with_each_prompt(
-    folder: Path, project: Project, vouch: Vouch, template: str, claims: list[str]
+    folder: Path, project: Project, capsys: pytest.CaptureFixture[str], template: str, claims: list[str]
 ) -> None:
     (folder / "chat_template.jinja").write_text(template, "utf-8")
-    flat = " ".join(vouch("plan", "--probe", MODEL).split())
+    flat = " ".join(refused(capsys).split())
     assert all(claim in flat for claim in claims), flat
 
 
@@ -228,14 +255,16 @@ def test_a_folder_with_a_file_cut_short(folder: Path, project: Project, vouch: V
         assert str(folder) in vouch("plan", "--probe", MODEL, status=1)
 
 
-def test_long_prompts_lose_their_middle_on_the_screen_alone(project: Project, vouch: Vouch) -> None:
+def test_long_prompts_lose_their_middle_on_the_screen_alone(
+    project: Project, vouch: Vouch, capsys: pytest.CaptureFixture[str]
+) -> None:
     data = image(1)
     project.ask([prompt("q/original", "one two cat " * 60, [data])], [data])
     out, found = vouch("plan", "--probe", MODEL), probed(vouch)["letters"]
     assert out.count("·cat") < 40 and "more …" in out and out.rstrip().count("ASSISTANT·:\n") == 1
     assert len(ids(found["tokens"])) == found["length"] > 180
     project.ask([prompt("q/original", "one two cat " * 5000, [data])], [data])
-    assert "! its 15" in vouch("plan", "--probe", MODEL), "longer than its context"
+    assert "! its 15" in refused(capsys), "longer than its context"
 
 
 def test_what_is_not_asked_or_not_made_yet(project: Project, vouch: Vouch) -> None:
@@ -269,7 +298,9 @@ def server() -> Iterator[Loopback]:
         yield running
 
 
-def test_a_server_gets_the_requests_that_are_shown(server: Loopback, project: Project, vouch: Vouch) -> None:
+def test_a_server_gets_the_requests_that_are_shown(
+    server: Loopback, project: Project, vouch: Vouch, capsys: pytest.CaptureFixture[str]
+) -> None:
     project.entry = {"source": {"kind": "server", "url": server.url, "name": NAME}, "engine": "openai"}
     project.entry |= {"template_kwargs": {"a": 1}}
     project.save()
@@ -287,7 +318,7 @@ def test_a_server_gets_the_requests_that_are_shown(server: Loopback, project: Pr
     assert '"top_logprobs": 20' in screen and "data:image/png;base64," in screen and len(screen) < 6000
     project.entry |= {"reasoning": {"tokens": 9}}
     project.save()
-    assert "! letters of a model that thinks cannot be read from a server" in vouch("plan", "--probe", MODEL)
+    assert "! letters of a model that thinks cannot be read from a server" in refused(capsys)
 
 
 def test_tokens_in_one_line() -> None:

@@ -81,3 +81,14 @@ def test_a_file_that_is_no_text(tmp_path):
         load(tmp_path / "gone.yaml")
     with pytest.raises(UserError, match="cannot be read"):
         load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text", ["a:\n\tb: 1\n", "a:\n  b: 1\n\tc: 2\n", "a:\n  \tb: 1\n  c: 2\n", "- 1\n\t- 2\n"]
+)
+def test_a_tab_is_called_a_tab(text: str) -> None:
+    line = next(number for number, each in enumerate(text.split("\n"), start=1) if "\t" in each)
+    with pytest.raises(
+        UserError, match=rf"params.yaml line {line}: .*indented with a tab; write spaces there"
+    ):
+        loads(text, "params.yaml")

@@ -14,6 +14,7 @@ import argparse
 import ast
 import importlib
 import inspect
+import math
 import re
 import textwrap
 from collections.abc import Callable, Mapping
@@ -59,6 +60,23 @@ def path_argument(*flags: str, **settings: Any) -> Argument:
     `vouch` changes to the root of the checkout before a command runs, so the path is made absolute.
     """
     return Argument(flags, FILES, {"type": lambda name: Path(name).absolute(), **settings})
+
+
+def number(kind: type[int] | type[float], least: float, most: float = math.inf) -> Callable[[str], float]:
+    """The `type` of an argument that is a number of `least` to `most`. nan is none, and inf is too much."""
+
+    def read(text: str) -> float:
+        try:
+            value: float = kind(text)
+        except ValueError:
+            value = math.nan
+        if not (least <= value <= most and math.isfinite(value)):
+            whole = "a whole number" if kind is int else "a number"
+            up_to = f"of {least:g} or more" if most == math.inf else f"from {least:g} to {most:g}"
+            raise argparse.ArgumentTypeError(f"{text[:40]}: give {whole} {up_to}")
+        return value
+
+    return read
 
 
 def one_of(*arguments: Argument, required: bool = False) -> OneOf:

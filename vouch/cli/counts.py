@@ -7,7 +7,8 @@ hub, and prices of models on servers.
 import importlib
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import groupby
@@ -15,6 +16,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from vouch.cli import ahead
 from vouch.cli.lengths import TEXT_TOKENS, rows_of_pack
 from vouch.cli.printing import Column, table, wrapped
 from vouch.datasets.config import DatasetEntry
@@ -128,11 +130,13 @@ class Count:
 
     outputs: prompts by request type. rows: of the passes that read them, each with its number, by estimated
     lengths. texts: prompts that ask for text, by variation. Prompts that repeat another one (`repeats`) are
-    in none of the three. sampled: pairs of (prompts, samples for each), filled in by `of`.
+    in none of the three. sampled: pairs of (prompts, samples for each), filled in by `of`. mixed: whether
+    each item was counted as a question with options and as an open one.
 
     bound: empty if the prompts were counted; `at most` if they are an estimate with every variation on every
-    item that may have it; `about` if the number of items or rotations is a guess as well. without_images: the
-    same for a model that takes none, to which some variations are the original.
+    item that may have it, or if some rewrites may be refused; `about` if the number of items or rotations is
+    a guess as well. without_images: the same for a model that takes none, to which some variations are the
+    original.
     """
 
     prompts: int
@@ -141,12 +145,19 @@ class Count:
     texts: Mapping[str, int] = field(default_factory=dict)
     bound: str = ""
     sampled: tuple[tuple[int, int], ...] = ()
+    mixed: bool = False
     without_images: "Count | None" = None
 
     @property
     def text(self) -> str:
         """The number of prompts for a person."""
         return f"{self.bound} {self.prompts}".lstrip()
+
+    @property
+    def at_most(self) -> "Count":
+        """The same as a bound."""
+        bare = self.without_images
+        return replace(self, bound="at most", without_images=bare and replace(bare, bound="at most"))
 
     def of(
         self,
@@ -239,7 +250,8 @@ def estimate(
         answers = {output: sum(asked.values()) for output in OUTPUTS if output in outputs}
         texts = asked if TEXT in outputs else {}
         rows = {PlannedRow(output, TEXT_TOKENS): number for output, number in answers.items()}
-        return Count(prompts, answers, rows, texts, "about" if guessed else "at most")
+        bound = "about" if guessed else "at most"
+        return Count(prompts, answers, rows, texts, bound, mixed=len(kinds) > 1)
 
     bare = {name: number for name, number in asked.items() if not (ORIGINAL in asked and _of_images(name))}
     return replace(counted(asked), without_images=counted(bare))
@@ -270,9 +282,14 @@ _READ = ["item", "variation", "outputs", "system", "turns", "text", "response", 
 
 def count_prompts(path: Path) -> Count:
     """Counts the prompts in a table, and estimates their lengths. Raises UserError."""
-    asked = {(row["item"], row["variation"]) for row in _rows(path, _READ[:2])}
+    return counted(lambda columns: _rows(path, columns))
+
+
+def counted(read: Callable[[list[str]], Iterable[Mapping[str, Any]]]) -> Count:
+    """Counts rows of the prompts table. read: gives them anew, with at least these columns."""
+    asked = {(row["item"], row["variation"]) for row in read(_READ[:2])}
     tallies, prompts = {True: _Tally(), False: _Tally()}, 0
-    for (item, variation), group in groupby(_rows(path, _READ), key=itemgetter("item", "variation")):
+    for (item, variation), group in groupby(read(_READ), key=itemgetter("item", "variation")):
         of_group = list(group)
         prompts += len(of_group)
         repeated = (item, repeats(f"{item}/{variation}/1", variation)) in asked
@@ -327,13 +344,23 @@ def what_is_lacking(project: Project) -> dict[str, dict[str, str]]:
 def count_datasets(
     project: Project, items: Mapping[str, Items], touched: Collection[str]
 ) -> dict[str, Count]:
-    """Prompts of each dataset: counted in its table, or estimated if `touched` stages will make a new one."""
+    """Prompts of each dataset: counted in its table or, if `touched` stages will make a new one, in the lines
+    of its source, and estimated if these do not tell or if `prepare` will refuse them."""
     return {
-        name: estimate(items[name], entry, variations_of(project, name), project.outputs)
+        name: _ahead(project, name)
+        or estimate(items[name], entry, variations_of(project, name), project.outputs)
         if f"vary@{name}" in touched
         else count_prompts(prompts_path(name))
         for name, entry in project.datasets.items()
     }
+
+
+def _ahead(project: Project, name: str) -> Count | None:
+    with suppress(UserError):  # vouch/cli/plan.py says what is wrong
+        if found := ahead.prompts(name, project):
+            count = counted(lambda _: found.rows)
+            return count if found.exact else count.at_most
+    return None
 
 
 def judge_prompts(

@@ -182,13 +182,14 @@ def locked(
 
     Raises UserError.
     """
-    _validated(text)
+    known = name in _validated(text).models
     document = editor().load(text)
     entry = _entry(document["models"], name, repo, revision, others)
     # a wrong name or repository is refused before the hub is asked
     source = _validated(edited(document)).models[name].source
     if isinstance(source, HubSource):
-        pin = resolve(source.repo, revision or source.revision or BRANCH, f"vouch lock {name}")
+        again = f"vouch lock {name}" + ("" if known else f" --repo {source.repo}")
+        pin = resolve(source.repo, revision or source.revision or BRANCH, again)
         entry["source"]["revision"] = Quoted(pin.revision)
         facts = {"licence": pin.licence} if pin.licence else {}
         fill(entry, pin.files, pin.dtype, pin.parameters, facts)

@@ -9,6 +9,7 @@ from pathlib import Path
 from vouch.cli.command import Command, Found, Parser, commands, imported, purpose
 from vouch.cli.printing import plain, unlimited
 from vouch.params.start import check_place
+from vouch.pipeline import interruption
 from vouch.pipeline.errors import COMMANDS, NO_THREAD, UserError, meant, refused_by_system, without_threads
 from vouch.pipeline.terminal import open_streams, warnings_aside
 
@@ -48,6 +49,7 @@ def main(argv: list[str] | None = None) -> int:
     open_streams()
     given = sys.argv[1:] if argv is None else argv
     try:
+        interruption.begin()
         _check_text(given)
         command = _find(given)
         options = Parser(command).parse_args(given[len(command.name.split()) :])
@@ -60,7 +62,7 @@ def main(argv: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        return 130
+        return interruption.STATUS
     except SystemExit:
         raise
     except BaseException as error:  # libraries in Rust raise errors that are no Exception

@@ -8,7 +8,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from vouch.cli.command import argument, command, json_argument, wide_argument
+from vouch.cli import ahead
+from vouch.cli.command import argument, command, json_argument, number, wide_argument
 from vouch.cli.counts import (
     Cells,
     Count,
@@ -17,7 +18,6 @@ from vouch.cli.counts import (
     count_items,
     hours_table,
     judge_prompts,
-    kinds_of_questions,
     model_costs,
     prices_table,
     prompt_sets,
@@ -27,8 +27,7 @@ from vouch.cli.counts import (
     what_is_lacking,
 )
 from vouch.cli.printing import Column, and_more, as_json, paragraphs, table, wrapped
-from vouch.cli.use import PROFILES, profile_text
-from vouch.datasets.config import DatasetEntry
+from vouch.cli.use import PROFILES, absent_models, profile_text
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.metrics.comparison.statistics import deviation, finds, questions_for
 from vouch.params.check import check_params
@@ -64,14 +63,14 @@ Row = Mapping[str, Any]
     ),
     argument(
         "--discordant",
-        type=float,
+        type=number(float, 0, 1),
         default=0.2,
         help="for datasets without results: share of questions that just one of two models answers "
         "correctly; default: 0.2",
     ),
     argument(
         "--design",
-        type=float,
+        type=number(float, 1),
         default=1.0,
         help="for datasets without results: 1 + (questions in a group - 1) x their correlation; default: 1",
     ),
@@ -89,9 +88,10 @@ def run(options: argparse.Namespace) -> int:
     stages.
 
     The plan is that of the present params.yaml, or of another profile; it changes nothing and needs neither a
-    network nor data. If a dataset has no prompts yet, the number is `at most`: every item that the loader
-    counts before cleaning, with every variation that can apply to it. `about` means that the number of items
-    or of option rotations is a guess.
+    network nor data. If a dataset has no prompts yet, those of its items.jsonl are made in memory and
+    counted. For other sources the number is `at most`: every item that the loader counts before cleaning,
+    with every variation that can apply to it. `about` means that the number of items or of option rotations
+    is a guess.
 
     Forward passes are counted as they come, for lengths that are estimated from the prompts' characters:
     passes of each length are filled up with copies. Generated text needs one more pass per token, models that
@@ -99,7 +99,8 @@ def run(options: argparse.Namespace) -> int:
     Answers in the work cache are not asked for again.
 
     With --probe a prompt of each dataset is rendered as it would be asked: its tokens, where letters are
-    read, and which tokens are letters. No weights are loaded, no request is sent. Mind lines with `!`.
+    read, and which tokens are letters. No weights are loaded, no request is sent. Mind lines with `!`; if
+    such a prompt would not be answered, the exit status is 1.
 
     Examples:
       vouch plan
@@ -144,7 +145,7 @@ def run(options: argparse.Namespace) -> int:
         print(as_json(named | {"following_stages": following, "only_dvc": also, "strays": strays}), end="")
         return 0
     lines = [*_lacking(project, counts, where), *_rewrites(project, items, stale), *_judge(judged)]
-    lines += _away(project, items)
+    lines += [*_away(project, items), *_refused(project, stale), *absent_models(project)]
     print(
         *(_head(project), _datasets(project, items, counts), _asked_in_words(project, asked)),
         *(hours_table(models), power_table(power_rows, _claims(project, items), options)),
@@ -183,12 +184,12 @@ def _datasets(project: Project, items: Mapping[str, Items], counts: Mapping[str,
     rows = [
         [
             *(name, entry.loader, items[name].text),
-            *(counts[name].text if items[name].count is not None else "?", _outputs(entry, counts[name])),
+            *(counts[name].text if items[name].count is not None else "?", _outputs(counts[name])),
             *(template_name(entry.template, entry.variant), str(len(variations_of(project, name)))),
         ]
         for name, entry in project.datasets.items()
     ]
-    mixed = [name for name, entry in project.datasets.items() if _may_be_fewer(entry, counts[name])]
+    mixed = [name for name in project.datasets if counts[name].mixed]
     by_image = [
         name
         for name, entry in project.datasets.items()
@@ -197,18 +198,18 @@ def _datasets(project: Project, items: Mapping[str, Items], counts: Mapping[str,
     note = f"questions about one image form one group, which no split separates: {', '.join(by_image)}"
     unread = "may hold questions with options and open ones; until `prepare` has read them"
     more = [f"{', '.join(mixed)}: {unread}, each counts as both, so all numbers are at most"] if mixed else []
+    if any(count.bound == "at most" for count in counts.values()):
+        asks = "" if project.rewrite.model else ", and asks no model"
+        more += [
+            f"at most: as if no question were refused or rewritten in vain; `dvc repro vary` tells{asks}"
+        ]
     more += [f"{note} (to group otherwise: `group` on a line)"] if by_image else []
     empty = "no datasets: name one in params.yaml (docs/add-a-dataset.md)"
     return table(_DATASETS, rows, empty=empty) + paragraphs(more)
 
 
-def _may_be_fewer(entry: DatasetEntry, count: Count) -> bool:
-    """Whether questions of both kinds were assumed, as their source has not been read."""
-    return bool(count.bound) and len(kinds_of_questions(entry)) > 1
-
-
-def _outputs(entry: DatasetEntry, count: Count) -> str:
-    return ("at most " if _may_be_fewer(entry, count) else "") + ", ".join(count.outputs)
+def _outputs(count: Count) -> str:
+    return ("at most " if count.mixed else "") + ", ".join(count.outputs)
 
 
 def _named(project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]) -> list[dict[str, Any]]:
@@ -322,6 +323,16 @@ def _away(project: Project, items: Mapping[str, Items]) -> Iterable[str]:
         f"not pinned in {MODELS}, `vouch lock NAME` pins them": bare,
     }
     return (f"{what}: {', '.join(names)}" for what, names in notes.items() if names)
+
+
+def _refused(project: Project, stale: set[str]) -> Iterable[str]:
+    """Lines about datasets at which `prepare` will stop, as far as their words tell."""
+    for name, entry in project.datasets.items():
+        if f"prepare@{name}" in stale and ahead.readable(entry):
+            try:
+                ahead.questions(name, entry)
+            except UserError as error:
+                yield f"prepare@{name} will stop: {error}"
 
 
 def _absent(project: Project) -> str:

@@ -25,10 +25,13 @@ _RUN = 4  # equal tokens in a row that are written as one
 
 
 def show(project: Project, name: str, as_data: bool) -> int:
-    """Prints what `probe` finds; returns the exit status. as_data: as JSON. Raises UserError."""
+    """Prints what `probe` finds; returns the exit status, 1 if a prompt would not be answered.
+
+    as_data: as JSON. Raises UserError.
+    """
     facts = probe(project, name)
     print(as_json(facts) if as_data else "".join(_screen(facts)), end="")
-    return 0
+    return int(any(one["problem"] for dataset in facts["datasets"] for one in dataset["prompts"]))
 
 
 def probe(project: Project, name: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from vouch.cli.command import argument, command, one_of, path_argument
+from vouch.cli.command import argument, command, number, one_of, path_argument
 from vouch.cli.printing import Column, table, wrapped
 from vouch.cli.review import check_source, project_with
 from vouch.pipeline.errors import UserError
@@ -46,7 +46,12 @@ Decisions = Mapping[RewriteTask, RewriteDecision]
         argument("--accept-checked", action="store_true", help="accept what passes every check, undecided"),
         argument("--undo-checked", action="store_true", help="take back what --accept-checked accepted"),
     ),
-    argument("--doubt", type=float, metavar="MOST", help="--accept-checked accepts up to this doubt only"),
+    argument(
+        "--doubt",
+        type=number(float, 0),
+        metavar="MOST",
+        help="--accept-checked accepts up to this doubt only",
+    ),
 )
 def run_rewrites(options: argparse.Namespace) -> int:
     """Review the reworded questions of a dataset: how many there are, which were rejected, and why.

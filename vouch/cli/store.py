@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 
-from vouch.cli.command import argument, command, json_argument
+from vouch.cli.command import argument, command, json_argument, number
 from vouch.cli.printing import and_more, as_json, plain
 from vouch.params.check import check_project
 from vouch.pipeline.dag import Dag, read_dag
@@ -137,7 +137,7 @@ def stages_of(dag: Dag, model: str) -> list[str]:
         metavar="N",
         help="compute N random answers of these results again",
     ),
-    argument("--seed", type=int, default=0, help="chooses these answers (default: 0)"),
+    argument("--seed", type=number(int, 0), default=0, help="chooses these answers (default: 0)"),
     json_argument(),
 )
 def run_verify(options: argparse.Namespace) -> int:

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from pydantic import BaseModel, Field
 
-from vouch.cli.printing import table, wrapped
+from vouch.cli.printing import Column, table, wrapped
 from vouch.pipeline.dag import Stage
 from vouch.pipeline.records import local_record
 
+HEADS = ("runs", "time", "processor", "asked", "known")
 LONGEST = 3  # stages that are named
 NOTHING = "no stage has run on this machine; results that were pulled took no time here\n"
 
@@ -61,7 +62,8 @@ def screen(times: Sequence[StageTime], duration: Callable[[float], str]) -> str:
         kinds.setdefault(one.stage.partition("@")[0], []).append(one)
     rows = [_row(kind, own, duration) for kind, own in kinds.items()]
     rows.append(_row("all", times, duration))
-    text = table(["stage", "runs", "time", "processor", "asked", "known"], rows, range(1, 6))
+    columns = [Column("stage"), *(Column(head, right=True) for head in HEADS)]
+    text = table(columns, rows)
     longest = sorted(times, key=lambda one: -one.seconds)[:LONGEST]
     text += wrapped(f"longest: {', '.join(f'{one.stage} {duration(one.seconds)}' for one in longest)}")
     engines = [one.measured.engine for one in times]

@@ -2,6 +2,7 @@
 
 import argparse
 import hashlib
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,12 @@ from vouch.cli.command import argument, command
 from vouch.cli.printing import plain
 from vouch.cli.prune import Pruning, prune
 from vouch.cli.store import record
+from vouch.datasets.fetch.origin import REMOTE
 from vouch.models.released.files import released_models
-from vouch.params.check import check_params
-from vouch.params.project import Released, left_out
+from vouch.params.check import TRAINED, check_params
+from vouch.params.project import MODELS, Project, Released, left_out
 from vouch.pipeline.dag import PARAMS, read_dag
-from vouch.pipeline.errors import UserError, check_name, did_you_mean, rename_key, renamed_keys
+from vouch.pipeline.errors import UserError, check_name, did_you_mean, meant, rename_key, renamed_keys
 from vouch.pipeline.files import UNUSED, replacing, write_text
 from vouch.pipeline.runners import none_at_work
 from vouch.pipeline.state import states
@@ -62,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     text = profile_text(options.name, options.set)
     for old, new in renamed_keys(load(PROFILES / f"{options.name}.yaml")):
         print(f"use: key {old} of the profile is now {new}; params.yaml has the new name")
-    check_params(loads(text, PARAMS), f"profiles/{options.name}.yaml")
+    project = check_params(loads(text, PARAMS), f"profiles/{options.name}.yaml")
     dag = None
     with suppress(UserError):  # if params.yaml cannot be read, no stage ran with it
         dag = read_dag()
@@ -77,8 +79,33 @@ def run(options: argparse.Namespace) -> int:
         print(f"use: moved {len(pruning.moved)} that DVC's cache does not hold to {UNUSED}; {RESTORE}")
     for path in pruning.left:
         print(f"use: left {plain(path)}: no record says that a stage made it")
+    for line in (*absent_data(project), *absent_models(project)):
+        print(f"use: {plain(line)}")
     print("use: `vouch plan` says what would run; `dvc repro` runs it, and restores what was computed before")
     return 0
+
+
+def absent_data(project: Project) -> Iterator[str]:
+    """Lines about sources of datasets that are not here, such as misspelt ones."""
+    for name, entry in project.datasets.items():
+        if entry.source != REMOTE:
+            yield from _absent(f"datasets.{name}.source", entry.source)
+
+
+def absent_models(project: Project) -> Iterator[str]:
+    """The same for the folders of models and helpers."""
+    for section, models in (("models", project.models), ("helpers", project.helpers)):
+        for name, source in models.items():
+            if source != str(MODELS) and Path(source).parent != TRAINED:
+                yield from _absent(f"{section}.{name}", source)
+
+
+def _absent(key: str, source: str) -> Iterator[str]:
+    path = Path(source)
+    if not path.exists():
+        beside = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
+        hint = meant(path.name, beside)
+        yield f"{key}: {source} is not here; {hint}correct it in {PARAMS}, or put it there before `dvc repro`"
 
 
 def _switch(name: str, text: str) -> Pruning:

@@ -42,6 +42,18 @@ def takes_images(config: Mapping[str, Any]) -> bool:
     return bool(whole == language) or class_name(config) != language
 
 
+def reads_images(config: Mapping[str, Any]) -> bool:
+    """Whether a model needs an image processor: one that answers questions on images, or encodes them."""
+    from transformers.models.auto import modeling_auto as known
+
+    kind = config.get("model_type")
+    classes = (
+        known.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
+        known.MODEL_FOR_ZERO_SHOT_IMAGE_CLASSIFICATION_MAPPING_NAMES,
+    )
+    return any(kind in names for names in classes) and takes_images(config)
+
+
 def sees_images(name: str, source: str | None, entry: LockEntry | None = None) -> bool:
     """Whether a model takes images, as far as is known without the network; True if nothing says otherwise.
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from vouch.models.kinds import check_model_type, class_name, has_class, takes_images
+from vouch.models.kinds import check_model_type, class_name, has_class, reads_images, takes_images
 from vouch.models.lock_entry import LOCK, HubSource, LockEntry, ServerSource
 from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError, did_you_mean
@@ -41,6 +41,9 @@ _DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 PICKLED = (".bin", ".pt", ".pth", ".ckpt")
 SINGLE = "model.safetensors"
 ADAPTER = "adapter_config.json"
+IMAGE_PROCESSOR, PROCESSOR = "preprocessor_config.json", "processor_config.json"
+VOCABULARY = re.compile(r"tokenizer\.json|vocab\.(json|txt)|tekken\.json|dict\.txt|.*\.(model|tiktoken)")
+WITHOUT_VOCABULARY = ("perceiver", "canine", "t5")  # all of them, or some, read bytes
 # transformers opens the files that these keys name, even pickles
 SPEAKING = ("audio_tokenizer", "audio_tokenizer_name_or_path")
 # what a configuration may claim of any model, however few its weights are
@@ -194,6 +197,27 @@ def check_model_folder(folder: Path, whole: bool = True) -> None:
     for path in sorted(folder.glob("*config.json")):
         check_no_code(path, config)
     check_covered(folder)
+    if whole:
+        check_parts({path.name: path for path in folder.iterdir()}, config, f"{folder}")
+
+
+def check_parts(files: Mapping[str, Path | None], config: Mapping[str, Any], where: str) -> None:
+    """Raises UserError if a model lacks its tokenizer or, if it reads images, its image processor.
+
+    files: name -> path, None for a file that is not on this machine. config: the model's config.json.
+    """
+    advice = "copy it from the model that these weights were made of, or save the model with its processor"
+    if config.get("model_type") not in WITHOUT_VOCABULARY and not any(map(VOCABULARY.fullmatch, files)):
+        raise UserError(f"{where}: no tokenizer (tokenizer.json or the like); {advice}")
+    own = files.get(PROCESSOR)
+    if (
+        reads_images(config)
+        and IMAGE_PROCESSOR not in files
+        and not (own and "image_processor" in read_json(own))
+    ):
+        raise UserError(
+            f"{where}: no image processor ({IMAGE_PROCESSOR}), but the model takes images; {advice}"
+        )
 
 
 def check_weights(names: Sequence[str], where: str, advice: str) -> None:
@@ -374,6 +398,7 @@ def resolve(repo: str, revision: str, command: str) -> Resolved:
             if name.endswith("config.json"):
                 check_no_code(local[name], config)
         check_model_type(config, repo)
+        check_parts({name: local.get(name) for name in names}, config, repo)
         headers = [
             api.parse_safetensors_file_metadata(repo, name, revision=commit)
             for name in loaded_weights(names, local.get(INDEX, Path()), repo)

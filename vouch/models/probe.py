@@ -51,7 +51,10 @@ def asked(pin: Pin, config: ExtractConfig, dataset: str) -> list[Asked]:
         if isinstance(answered.answer, Refusal)
     }
     return [
-        Asked(output, pack.members[0].prompt["id"], recorder.packs.get(output), problems.get(output, ""))
+        Asked(
+            *(output, pack.members[0].prompt["id"], recorder.packs.get(output)),
+            "" if output in recorder.packs else problems.get(output, ""),  # the recorder answers none
+        )
         for output, pack in first.items()
     ]
 

@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn, Self, TypeVar
 
+from vouch.pipeline import interruption
 from vouch.pipeline.dag import CODE, Dag, Stage, read_dag
 from vouch.pipeline.digests import Digests, fingerprint
 from vouch.pipeline.errors import NO_THREAD, UserError, out_of_memory, refused_by_system, without_threads
@@ -271,10 +272,11 @@ def run_stage(name: str, body: Callable[[Run], None], check: Callable[[], None])
     arguments = sys.argv[1:]
     signal.signal(signal.SIGTERM, _stop)  # sent at a cluster's time limit: finished work is kept first
     try:
+        interruption.begin()
         _run(name, arguments, body, check)
     except KeyboardInterrupt:
-        print("vouch: interrupted; run it again, finished answers are kept", file=sys.stderr)
-        sys.exit(130)
+        print(interruption.STAGE, file=sys.stderr)
+        sys.exit(interruption.STATUS)
     except SystemExit:
         raise
     except BaseException as error:  # libraries in Rust raise errors that are no Exception

@@ -144,6 +144,12 @@ def _check_depth(text: str) -> None:
             raise _refused(f"more than {_MOST_DEEP} lists and mappings in each other", event)
 
 
+def _is_tab(text: str, mark: Any) -> bool:
+    """Whether a line begins with a tab, perhaps after spaces: YAML indents with spaces alone."""
+    lines = text.split("\n")
+    return mark.line < len(lines) and re.match(r" *\t", lines[mark.line]) is not None
+
+
 def loads(text: str, where: str) -> Any:
     """The value of one YAML document; `where` names it in errors. Raises UserError."""
     try:
@@ -159,6 +165,10 @@ def loads(text: str, where: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error)
+        if mark and _is_tab(text, mark):
+            raise UserError(
+                f"{where}{line}: not valid YAML: indented with a tab; write spaces there"
+            ) from None
         if re.search("^<<<<<<< ", text, re.MULTILINE):
             problem = "a merge conflict; take what you want of its two sides"
         raise UserError(f"{where}{line}: not valid YAML: {problem}; correct the file") from None

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vouch.pipeline.errors import UserError
-from vouch.prompts.combination import Variation
+from vouch.prompts.combination import Variation, load_variation
+from vouch.prompts.config import DatasetPrompts
 from vouch.prompts.draft import TURNS, Draft, Item, Step, prompt_id, start
 from vouch.prompts.exchange import Exchanges
 from vouch.prompts.fit import as_added
@@ -107,6 +108,14 @@ class ItemBuilder:
             rewrites=self.rewrites.others(question),
         )
         return item if not item.kept or self.keeps(item) else replace(item, kept=False)
+
+
+def keeping(config: DatasetPrompts, template: Template) -> Callable[[Item], bool]:
+    """A function that tells whether an item is asked at all."""
+    if config.rows == "all":
+        return lambda _: True
+    vs_e = load_variation("vs_e")
+    return lambda item: vs_e.answers(item) is not None and bool(vs_e.drafts(item, template)[0])
 
 
 def text_cap(template: Template, path: Path) -> int | None:

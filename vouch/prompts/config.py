@@ -1,6 +1,6 @@
 """Parameters of `vary`: some keys of `datasets.NAME`, and `variations`, of params.yaml."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -43,7 +43,7 @@ def template_name(template: str, variant: str | None) -> str:
 
 
 def config_of(
-    entry: Mapping[str, Any], variations: list[str], outputs: list[str] | None = None
+    entry: Mapping[str, Any], variations: Sequence[str], outputs: Sequence[str] | None = None
 ) -> DatasetPrompts:
     """The parameters in a dataset's entry. variations, outputs: the profile's, for entries that name none."""
     own = {key: entry[key] for key in DatasetPrompts.model_fields if entry.get(key) is not None}

@@ -11,20 +11,18 @@ from vouch.report import formatting
 from vouch.report.claims import (
     CHOSEN,
     RIGHT,
-    TRANSFER,
     above_chance,
     answers_alone,
     baselines,
     effects,
-    guarantee,
     image_claims,
     losses,
     miscalibrated,
     overused_letters,
-    transfer_coverages,
     without_image,
 )
 from vouch.report.costs import ACCURACY, costs, is_control, is_original_to, meaning
+from vouch.report.coverage import TRANSFER, coverage_verdict, transfer_coverages
 from vouch.report.evidence import Evidence, Number
 from vouch.tables.asked import ORIGINAL, TYPOGRAPHIC
 from vouch.tables.results import NONE
@@ -224,7 +222,7 @@ def typographic(evidence: Evidence) -> Iterator[str]:
 def shift(evidence: Evidence) -> Iterator[str]:
     """How often another way of asking breaks coverage, and the lowest coverage."""
     found = {
-        (number.value, change, model, name): guarantee(evidence, name, model, change)
+        (number.value, change, model, name): coverage_verdict(evidence, name, model, change)
         for name in evidence.large
         for change in evidence.variations(name)
         if not is_control(change) and change != ORIGINAL
@@ -232,10 +230,10 @@ def shift(evidence: Evidence) -> Iterator[str]:
         if not is_original_to(evidence, name, model, change)
     }
     if found:
-        broken = sum(each == "broken" for each in found.values())
+        below = sum(each == "below" for each in found.values())
         value, change, model, name = min(found)
         yield (
-            f"Shown to break the coverage target in {formatting.count(broken)} of "
+            f"Coverage is shown to be below its target in {formatting.count(below)} of "
             f"{formatting.plural(len(found), 'case')}; the lowest coverage is {formatting.percent(value)}, "
             f"for {meaning(change)}, {model} on {name}."
         )

@@ -92,7 +92,7 @@ def answer_files(folder: Path, model: str) -> dict[str, Answers]:
         raise UserError(
             f"{folder}: neither a model (no config.json) nor answers of {model}: no {INDEX}, no "
             f"logits-DATASET/*.parquet or pickles/*.DATASET.pkl of that name, no DATASET.SUFFIX with "
-            f"{', '.join(_suffixes())}; correct models.{model} in params.yaml"
+            f"{', '.join(_suffixes())}; name another folder as models.{model}"
         )
     for one in answers.values():
         form_of(one.path, one.form)

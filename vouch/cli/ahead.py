@@ -1,0 +1,139 @@
+"""The prompts of a user's own questions, made in memory by the code of the stages, before any stage has run.
+
+Only files of lines (`loader: jsonl`) are read: they are on this machine, and what they ask follows from their
+words. Images are not opened. So the prompts are those that `vary` will write, unless an image is broken.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from vouch.datasets.config import DatasetEntry
+from vouch.datasets.first_pass import Dataset, check, clean, reject_row, sampled
+from vouch.datasets.raw import RawItem, Rejected, Unusable, known_options
+from vouch.params.project import Project
+from vouch.prompts.asking import Reply
+from vouch.prompts.build import COLUMNS, ItemBuilder, Prompts, Rewrites, keeping
+from vouch.prompts.combination import load_variation
+from vouch.prompts.config import config_of, template_name
+from vouch.prompts.exchange import Exchanges
+from vouch.prompts.exchange import decisions_path as exchanges_path
+from vouch.prompts.fit import Fit
+from vouch.prompts.rewrites.engines.rules import Rules
+from vouch.prompts.rewrites.table import (
+    RewriteTask,
+    clean_rows,
+    cleaned,
+    decisions_path,
+    kinds_of,
+    read_decisions,
+    variation_rows,
+)
+from vouch.prompts.template import read_template
+from vouch.tables.asked import ACCEPTED, NEGATIONS
+
+LOADER = "jsonl"
+MOST = 20_000  # questions that are read: some seconds
+REWRITTEN = 2_000  # different questions that are rewritten by rules: about a second
+Row = Mapping[str, Any]
+
+
+def readable(entry: DatasetEntry) -> bool:
+    """Whether the questions of a dataset can be read here without its images."""
+    return entry.loader == LOADER and entry.options is None and Path(entry.source).exists()
+
+
+def questions(name: str, entry: DatasetEntry) -> list[Row]:
+    """The items that `prepare` will make, in columns COLUMNS and `index`; paths stand for digests of images.
+
+    Raises UserError at the first line that stops `prepare`.
+    """
+    dataset = Dataset.of(name, entry.model_dump())
+    template = read_template(entry.template, entry.variant)
+    fit = Fit(template, template_name(entry.template, entry.variant), counted=True)
+    stop, seen, rows = dataset.settings.on_error == "stop", set[str](), list[Row]()
+    for raw in sampled(dataset.loader.read(dataset.source, name, dataset.settings), entry.sample):
+        try:
+            if isinstance(raw, Rejected):
+                raise Unusable(raw.reason)
+            rows.append(_row(raw, seen, fit, rows[-1]["group"] if rows else ""))
+            seen.add(raw.id)
+        except Unusable as error:
+            reject_row(name, raw, str(error), stop)
+        if len(rows) > MOST:
+            break
+    return [{name: row[name] for name in COLUMNS} | {"index": index} for index, row in enumerate(rows)]
+
+
+def _row(raw: RawItem, seen: set[str], fit: Fit, before: str) -> Row:
+    check(raw)
+    if raw.id in seen:
+        raise Unusable("duplicate id; give each entry its own id")
+    if turn := next((turn for turn in raw.turns if turn not in seen), None):
+        raise Unusable(f"turn {turn!r:.80}: no usable item before this one has that id")
+    options = len(known_options(raw.options)) if raw.kind == "choice" else 0
+    if problem := fit.problem(options, len(raw.images), []):
+        raise Unusable(problem)
+    # a dialogue is one group, and so are its neighbours here
+    group = before if raw.turns else raw.id
+    images = [image if isinstance(image, str) else raw.id for image in raw.images]
+    return {**clean(raw, [], group), "group": group, "images": images, "exchange": list(raw.exchange)}
+
+
+class Ahead(NamedTuple):
+    """Rows of the prompts table. exact: whether `vary` will write as many, and not fewer."""
+
+    rows: list[Row]
+    exact: bool
+
+
+def prompts(name: str, project: Project) -> Ahead | None:
+    """The prompts of a dataset; None if its source is not here or is large, or if they depend on which images
+    people chose. Raises UserError if `prepare`, `rewrite` or `vary` would."""
+    entry = project.datasets[name]
+    if not readable(entry) or exchanges_path(name).exists():
+        return None
+    asked = questions(name, entry)
+    if len(asked) > MOST:
+        return None
+    config = config_of(entry.model_dump(), project.variations, project.outputs)
+    template = read_template(config.template, config.variant, config.outputs)
+    rewrites, exact = _rewrites(name, project, asked)
+    builder = ItemBuilder(rewrites, Exchanges([]), keeping(config, template))
+    making = Prompts(list(map(load_variation, config.variations)), template, config.name, 1, config.asked)
+    rows: list[Row] = []
+    for _, group in groupby(asked, key=lambda row: row["group"]):
+        before: dict[str, Sequence[str]] = {}
+        for item in builder.items(list(group), Path(entry.source)):
+            rows += making.rows(item, before) if item.kept else ()
+    return Ahead(rows, exact and entry.settings.get("on_error") != "skip")
+
+
+def _rewrites(name: str, project: Project, rows: Sequence[Row]) -> tuple[Rewrites, bool]:
+    """The rewrites, and whether they are those that will be made.
+
+    If there are many, or if a model makes them, every question has one of each kind.
+    """
+    entry, rewrite, choices = project.datasets[name], project.rewrite, dict[str, bool]()
+    for row in rows:
+        choices[row["question"]] = choices.get(row["question"], False) or row["kind"] == "choice"
+    kinds, cleans = kinds_of(entry.variations or project.variations), name in rewrite.clean
+    if (kinds or cleans) and (rewrite.model or len(choices) > REWRITTEN):
+        every = [
+            (one, kind)
+            for one, choice in choices.items()
+            for kind in kinds
+            if choice or kind not in NEGATIONS
+        ]
+        return Rewrites(
+            {"original": one, "kind": kind, "status": ACCEPTED, "rewrite": one} for one, kind in every
+        ), False
+    decided = {one.task: one for one in read_decisions(decisions_path(name))}
+
+    def propose(tasks: Sequence[RewriteTask]) -> Mapping[RewriteTask, Reply]:
+        return dict(Rules().ask(tasks))
+
+    made = clean_rows(choices, cleans, decided, propose, "rules")
+    made += variation_rows(cleaned(choices, made), kinds, decided, propose, "rules")
+    return Rewrites(made), True
