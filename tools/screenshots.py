@@ -1,16 +1,11 @@
 """`python -m tools.screenshots [REPORTS [FOLDER]]`: every page of a report as readers see it, and its height.
 
-<<<<<<< HEAD
-Three widths, light and dark, as WebP; an item of each dataset as well, and pages with folded sections a
+Three widths, light and dark, as WebP; an item of each dataset as well. Pages with folded sections are shown a
 second time, unfolded. The network is off.
 
     python -m tools.screenshots REPORTS --picture pages/variations.html table.heat docs/tutorial-heat.png
 
 writes one picture of the documentation: the first element that a CSS selector finds.
-=======
-Three widths, light and dark, as WebP; an item of each dataset as well. Pages with folded sections are shown a
-second time, unfolded. The network is off.
->>>>>>> 704c70a667dd638be1925663842d6395a002e405
 """
 
 import argparse
