@@ -225,7 +225,9 @@ def test_own_questions_are_counted_as_the_stages_will_count_them(
         assert one.pop("items") >= made.pop("items") and one == made
     same = ("cells", "prompts", "answers", "forward_passes", "rows_of_passes")
     assert [before[key] for key in same] == [after[key] for key in same]
-    assert "at most: as if no question were refused or rewritten in vain; `dvc repro vary` tells" in screen
+    assert "at most: as if no question were refused or rewritten in vain; `dvc repro vary` tells" in flat(
+        screen
+    )
     assert "as if no question" not in vouch("plan")
 
 
@@ -261,7 +263,9 @@ def test_what_will_stop_the_run_is_said_before(bare: Path, vouch: Vouch) -> None
     set_params(datasets={"kites": entry}, models=models)
     said = vouch("plan")
     assert "prepare@kites will stop: kites/items.jsonl line 2 (id '2'): has no " in said
-    assert "models.mine: ../weihgts is not here; did you mean weights? correct it in params.yaml" in said
+    assert "models.mine: ../weihgts is not here; did you mean weights? correct it in params.yaml" in flat(
+        said
+    )
     set_params(datasets={"kites": entry | {"source": "kitse"}})
     assert "kitse: no such file or folder; correct datasets.kites.source" in vouch("plan", status=1)
 

@@ -56,7 +56,12 @@ def wrapped(line: str, indent: str = "") -> str:
     room = max(terminal(), 20)
     further = f"{indent}  "
     kept = textwrap.wrap(
-        plain(line), room, initial_indent=indent, subsequent_indent=further, break_on_hyphens=False
+        plain(line),
+        room,
+        initial_indent=indent,
+        subsequent_indent=further,
+        break_on_hyphens=False,
+        break_long_words=False,
     )
     return "\n".join(kept or [""]) + "\n"
 
