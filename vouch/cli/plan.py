@@ -390,9 +390,9 @@ def _kinds_of(names: Sequence[str]) -> str:
 
 
 POWER_NOTES = (
-    "finds: the smallest true difference between two models on the same questions that is detected with 80 % "
-    "power (p < {significance:g} after Holm's correction for {claims}); none if it exceeds the largest "
-    "possible one",
+    "finds: the minimum detectable effect of two models: the smallest true difference that these questions "
+    "show with 80 % power (p < {significance:g} after Holm's correction for {claims}); none if it exceeds "
+    "the largest possible one",
     "spread: standard deviation of the difference on a question, its group included (results: median pair of "
     "{path}; assumed: just one of the two is correct on {discordant:.0%} of the questions, design effect "
     "{design:g})",
