@@ -197,9 +197,9 @@ def test_servers_and_pinned_models_of_the_hub_are_entries_of_models_lock(
 @pytest.mark.parametrize(
     ("models", "outputs", "plan"),
     [
-        (["URL/quiet/v1"], ["text"], "at most text"),
-        (["URL/quiet/v1", "../my-model"], ["letters", "text"], "at most letters, text"),
-        (["../my-model"], None, "at most letters, text"),  # its open questions are asked for text
+        (["URL/quiet/v1"], ["text"], "text"),
+        (["URL/quiet/v1", "../my-model"], ["letters", "text"], "letters, text"),
+        (["../my-model"], None, "letters"),
     ],
 )
 def test_a_server_without_log_probabilities_gets_a_profile_that_asks_for_texts(
