@@ -2,6 +2,10 @@
 
 Three widths, light and dark, as WebP; an item of each dataset as well. Pages with folded sections are shown a
 second time, unfolded. The network is off.
+
+    python -m tools.screenshots REPORTS --picture pages/variations.html table.heat docs/tutorial-heat.png
+
+writes one picture of the documentation: the first element that a CSS selector finds.
 """
 
 import argparse
@@ -17,6 +21,8 @@ WIDTHS = (1920, 1280, 390)
 CHROMIUM = shutil.which("chromium")
 LONGEST = 16_383  # pixels that WebP can hold
 QUALITY = 60
+PICTURE, MARGIN, COLOURS = (1000, 700), 12, 64
+"""Of a picture of the documentation: width and largest height, margin, both in pixels, and its colours."""
 
 
 def places(reports: Path, page: Any) -> Iterator[tuple[str, str]]:
@@ -64,12 +70,34 @@ def _shot(page: Any, path: Path) -> int:
     return int(page.evaluate("document.documentElement.scrollHeight"))
 
 
+def picture(address: str, selector: str, target: Path, browser: Any) -> None:
+    """Writes the first element of a page that a CSS selector finds, with a margin, as PNG in few colours."""
+    page = browser.new_page(viewport={"width": PICTURE[0], "height": PICTURE[1]}, color_scheme="light")
+    page.context.set_offline(True)
+    page.goto(address)
+    element = page.locator(selector).first
+    element.evaluate("e => { for (; e; e = e.parentElement) if (e.localName === 'details') e.open = true }")
+    page.wait_for_timeout(500)
+    box = element.evaluate(
+        "e => (({x, y, width, height}) => ({x, y: y + scrollY, width, height}))(e.getBoundingClientRect())"
+    )
+    left, top = max(0, box["x"] - MARGIN), max(0, box["y"] - MARGIN)
+    width, height = box["width"] + 2 * MARGIN, min(box["height"] + 2 * MARGIN, PICTURE[1])
+    clip = {"x": left, "y": top, "width": min(width, PICTURE[0] - left), "height": height}
+    with Image.open(BytesIO(page.screenshot(full_page=True, clip=clip))) as shot:
+        shot.convert("RGB").quantize(COLOURS).save(target, optimize=True)
+    page.close()
+
+
 def main() -> None:
-    """Writes all pictures and prints a table of heights."""
+    """Writes all pictures and prints a table of heights, or writes one picture."""
     parser = argparse.ArgumentParser(prog="python -m tools.screenshots", description=__doc__)
     parser.add_argument("reports", nargs="?", type=Path, default=Path("reports"), help="default: %(default)s")
     parser.add_argument(
         "folder", nargs="?", type=Path, default=Path("build/screenshots"), help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--picture", nargs=3, metavar=("PAGE", "SELECTOR", "FILE.png"), help="only this part of a page"
     )
     given = parser.parse_args()
     reports, folder = given.reports, given.folder
@@ -77,6 +105,12 @@ def main() -> None:
         parser.error(f"{reports}: holds no report (pages/items.html); run `dvc repro`")
     from playwright.sync_api import sync_playwright
 
+    if given.picture:
+        file, selector, target = given.picture
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+            picture((reports / file).resolve().as_uri(), selector, Path(target), browser)
+        return
     folder.mkdir(parents=True, exist_ok=True)
     heights: dict[str, list[int]] = {}
     with sync_playwright() as playwright:

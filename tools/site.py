@@ -21,12 +21,13 @@ PAGES = {
     "SECURITY.md": "security.md",
 }
 CONTENTS = {
-    "Start": "glossary report terminal commands",
+    "Start": "tutorial glossary report terminal commands",
     "Your own": "library add-a-dataset cleaning add-a-model",
     "Prompts": "variations prompt-templates rewrites",
     "Numbers": "statistics prediction-sets comparisons small-data blind-baseline protocols letters-and-texts "
     "metrics answers ranking reproducibility",
-    "Papers": "profiles published beyond datasets reform-eval models architectures demo-models real-models",
+    "Papers": "tutorial-papers profiles published beyond datasets reform-eval models architectures "
+    "demo-models real-models",
     "Running": "cluster remotes internals/fault-tolerance internals/performance internals/extraction",
     "Code": "contributing architecture dependencies internals/fuzzing security changelog",
 }

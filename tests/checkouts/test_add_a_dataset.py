@@ -10,6 +10,7 @@ import pytest
 
 from tests.checkouts.checkout import ROOT, Checkout
 from tests.datasets.loaders.built import coded, png, tsv
+from tests.docs.page import blocks
 
 pytestmark = pytest.mark.slow
 PAGE = (ROOT / "docs/add-a-dataset.md").read_text("utf-8")
@@ -19,7 +20,7 @@ ROW = {"question": "Which?", "A": "red", "B": "blue", "C": "green", "answer": "B
 
 def block(kind: str, holding: str) -> str:
     """The one code block of a kind that holds a text."""
-    (found,) = (text for text in re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL) if holding in text)
+    (found,) = (text for text in blocks(PAGE, kind) if holding in text)
     return found
 
 

@@ -109,7 +109,7 @@ def test_pages_mark_the_baseline_and_what_it_solves(
     assert 0 < len(solved) < COUNT
     text = " ".join(part.sentences)
     assert mentions(text, f"{len(solved)} of 64 questions with an image are solved blind")
-    assert mentions(text, "a guesser would solve 21.", "With one language model")
+    assert mentions(text, "a guesser would solve 21.3.", "With one language model")
     assert [row[0].text for row in part.rows] == ["tiny_a", "tiny_b"] and part.rows[1][0].note == NOTE
     unsolved, none = (part.cells(row)["Accuracy, not solved blind %"] for row in range(2))
     grades = [of["clean_correct"] for item, of in outcomes("tiny_a", "left").items() if item not in solved]

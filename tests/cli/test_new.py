@@ -155,7 +155,8 @@ def test_a_model_that_a_stage_trains_brings_what_trains_it(here: Path, vouch: Vo
     train = load(ROOT / "profiles/small.yaml")["train"]["tiny_a"] | {"seed": 3}
     Path("params.yaml").write_text(f"train: {{tiny_a: {json.dumps(train)}}}\n", "utf-8")
     Path("profiles/other.yaml").write_text(f"train: {{tiny_b: {json.dumps(train | {'seed': 4})}}}\n", "utf-8")
-    vouch("new", "mine", "--data", "../signs", "--model", given)
+    text = vouch("new", "mine", "--data", "../signs", "--model", given)
+    assert "brings its weights, so it is not trained again" in text
     values = load(Path("profiles/mine.yaml"))
     name = given.strip("/").rpartition("/")[2]
     assert values["models"] == {name: f"data/trained/{name}"}

@@ -2,7 +2,6 @@
 
 import doctest
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ import torch
 from scipy import stats
 
 import vouch
+from tests.docs.page import blocks
 from vouch.library import calibration, check, comparison, estimates, ranking, scores, sets
 from vouch.metrics.config import ScoreConfig
 from vouch.metrics.protocols import clean
@@ -48,6 +48,7 @@ class Missing:
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Missing())
 import vouch
+from tests.docs.page import blocks
 assert "numpy" not in sys.modules
 print(vouch.prediction_sets({LOGITS[:90].tolist()}, {ANSWERS[:90].tolist()}), *map(vouch.__getattr__, vouch.__all__))
 assert vouch.from_log({str(log)!r}).answers.tolist() == [1]
@@ -433,11 +434,7 @@ def test_the_notebook_runs() -> None:
     assert namespace["error"].gap > 0.02 and 1.2 < namespace["cooler"].value < 1.5 and len(cells) > 9
 
 
-def blocks(page: str) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
-
-
 def test_the_first_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
-    code = blocks("README.md")[0]
+    code = blocks((ROOT / "README.md").read_text("utf-8"), "python")[0]
     exec(code, {})
     assert capsys.readouterr().out.strip() == code.strip().rpartition("# ")[2], "as printed there"

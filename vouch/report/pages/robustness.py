@@ -277,7 +277,8 @@ def _robustness_blocks(evidence: Evidence, dataset: str) -> list[Block]:
         ((name, model), {"model": model, "variation": variation, "score": score})
         for (variation, score), name in names.items()
         for model in evidence.models(dataset)
-        if any(
+        if not (variation and is_original_to(evidence, dataset, model, variation))
+        and any(
             each.number(evidence, dataset, model, variation=variation, score=score)
             for each in ROBUSTNESS_TABLE.measures
         )

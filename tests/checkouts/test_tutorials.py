@@ -1,0 +1,43 @@
+"""docs/tutorial.md and docs/tutorial-papers.md, run from top to bottom: every output is the one on the page."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.checkouts.checkout import ROOT, SHARED, Checkout
+from tests.docs.page import runner, today
+
+RELEASED = SHARED / "reference/vlm-uncertainty-bench/pickles"
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Checkout:
+    """A checkout with the stored results that come with the repository."""
+    if not (ROOT / ".dvc/storage/files").is_dir():
+        pytest.skip("needs the stored weights of the demo models, .dvc/storage")
+    checkout = Checkout(tmp_path / "vouch")
+    for name in ("params.yaml", "dvc.lock"):
+        shutil.copy(ROOT / name, checkout.path / name)
+    (checkout.path / ".dvc/storage").symlink_to(ROOT / ".dvc/storage")
+    return checkout
+
+
+def test_from_two_models_to_a_decision(clone: Checkout) -> None:
+    page = (ROOT / "docs/tutorial.md").read_text("utf-8")
+    assert today(page, runner(clone)) == page
+    report = (clone.path / "reports/pages/calibration.html").read_text("utf-8")
+    assert 'id="answering"' in report and 'id="transfer"' in report, "the parts that the pictures show"
+
+
+@pytest.mark.skipif(not RELEASED.exists(), reason="needs two of the files that Kostumov et al. released")
+def test_from_a_table_of_a_paper_to_intervals(clone: Checkout) -> None:
+    def released() -> None:
+        for file in RELEASED.glob("*.mmbench.pkl"):
+            copy = clone.path.parent / "bench/output" / file.name.removesuffix(".mmbench.pkl") / "mmbench.pkl"
+            copy.parent.mkdir(parents=True)
+            shutil.copy(file, copy)
+
+    page = (ROOT / "docs/tutorial-papers.md").read_text("utf-8")
+    assert today(page, runner(clone, {"git clone": released})) == page
