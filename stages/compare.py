@@ -8,7 +8,14 @@ import pyarrow as pa
 from vouch.metrics.blind import blind_in, with_image
 from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.datasets import Cloud, cloud, distances, item_vectors, transfers, trends
-from vouch.metrics.comparison.leaderboard import differences, dimensions, leaderboard, reproduced, variations
+from vouch.metrics.comparison.leaderboard import (
+    differences,
+    dimensions,
+    leaderboard,
+    reproduced,
+    uncalibrated,
+    variations,
+)
 from vouch.metrics.comparison.ranking import Rows, rankings, with_similarity
 from vouch.metrics.responses import Array
 from vouch.metrics.unranked import Place, comparable, unranked_in
@@ -70,7 +77,7 @@ def main(run: Run) -> None:
     apart = unranked_in(metrics) | blind_in(metrics)
     alpha = run.params["score"]["alpha"]  # if there are several, all headlines use the first
     main_alpha = alpha[0] if isinstance(alpha, list) else alpha
-    _compare_models(metrics, outcomes, items, config)
+    _compare_models(metrics, outcomes, items, config, main_alpha)
     published = {
         path.stem: PUBLISHED.read(path) for path in run.inputs if path.parent == Path("data/published")
     }
@@ -82,7 +89,11 @@ def main(run: Run) -> None:
 
 
 def _compare_models(
-    metrics: pa.Table, outcomes: pa.Table, items: Mapping[str, pa.Table], config: CompareConfig
+    metrics: pa.Table,
+    outcomes: pa.Table,
+    items: Mapping[str, pa.Table],
+    config: CompareConfig,
+    alpha: float,
 ) -> None:
     """Ranks, paired differences, and what each variation costs."""
     away, blind = unranked_in(metrics), blind_in(metrics)
@@ -93,7 +104,8 @@ def _compare_models(
     shown = {name: with_image(table) for name, table in items.items()}
     tested = differences(_comparable(outcomes, away), config.seed, config.resamples, blind, shown)
     DIFFERENCES.write(DIFFERENCES_PATH, tested)
-    VARIATIONS.write(VARIATIONS_PATH, variations(outcomes, config.seed, config.resamples))
+    infinite = uncalibrated(metrics, alpha)
+    VARIATIONS.write(VARIATIONS_PATH, variations(outcomes, config.seed, config.resamples, infinite))
 
 
 def _rank(label_free: pa.Table, config: CompareConfig, alpha: float) -> Rows:

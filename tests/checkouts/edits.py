@@ -173,6 +173,12 @@ EDITS = [
         AFTER_REWRITE,
     ),
     Edit(
+        "what all questions are asked for",
+        _set("outputs", ["letters", "text"]),
+        VARY,
+        VARY | EXTRACT | SCORE | TEXTS | END,
+    ),
+    Edit(
         "one prompt template",
         _replace("vouch/prompts/templates/plain.yaml", "Answer with", "Reply with"),
         {"prepare@right", "vary@right"},  # prepare counts the placeholders that the template loses

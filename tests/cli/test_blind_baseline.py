@@ -109,7 +109,7 @@ def test_pages_mark_the_baseline_and_what_it_solves(
     assert 0 < len(solved) < COUNT
     text = " ".join(part.sentences)
     assert mentions(text, f"{len(solved)} of 64 questions with an image are solved blind")
-    assert mentions(text, "a guesser would solve 21.", "With one language model")
+    assert mentions(text, "a guesser would solve 21.3.", "With one language model")
     assert [row[0].text for row in part.rows] == ["tiny_a", "tiny_b"] and part.rows[1][0].note == NOTE
     unsolved, none = (part.cells(row)["Accuracy, not solved blind %"] for row in range(2))
     grades = [of["clean_correct"] for item, of in outcomes("tiny_a", "left").items() if item not in solved]
@@ -137,7 +137,7 @@ def test_if_some_questions_have_no_image_only_the_others_count(
     assert baseline.pairs["tiny_a"]["difference"] == pytest.approx(accuracy["tiny_a"] - accuracy["tiny_b"])
     assert evidence.candidates("left") == ("tiny_a",) and evidence.questions("left") == 64
     part = parts(BLIND_SECTION.build(evidence))[0]
-    assert mentions(" ".join(part.sentences), "of the 40 questions with an image on left")
+    assert mentions(" ".join(part.sentences), "of the 40 questions with an image correctly")
     shown = [part.cells(row)["Accuracy %"].key for row in range(2)]
     assert shown == pytest.approx([accuracy["tiny_a"], accuracy["tiny_b"]])
     assert "of the 40 questions with an image on left" in flat(vouch("show"))
@@ -150,7 +150,10 @@ def test_if_some_questions_have_no_image_only_the_others_count(
 def test_only_language_models(project: Project, monkeypatch: pytest.MonkeyPatch, vouch: Vouch) -> None:
     evidence = read(project({"tiny_a", "tiny_b"}), monkeypatch)
     view = VERDICT_SECTION.build(evidence)
-    assert view.headline == "Only language models were asked on left and right." and view.cards == ()
+    assert view.headline == "Only language models were asked on left."
+    assert [(card.question, card.answer) for card in view.cards] == [
+        ("How much can it answer alone?", "None")
+    ]
     assert [row[1].text for row in view.grid.rows] == ["only language models were asked"] * 2
     text = " ".join(parts(BLIND_SECTION.build(evidence))[0].sentences)
     assert mentions(

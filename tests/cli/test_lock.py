@@ -25,6 +25,9 @@ WEIGHTS = {"one": np.zeros((400, 400), np.float32), "two": np.ones((3,), np.floa
 CONFIG = {"model_type": "llava", "torch_dtype": "bfloat16"}
 
 
+LOADED = ("config.json", "model.safetensors", "preprocessor_config.json", "tokenizer.json")
+
+
 def files(**changed: bytes | None) -> dict[str, bytes]:
     """A repository's files; `None` leaves one out."""
     given = {
@@ -109,7 +112,7 @@ models:
 
 def test_a_new_model(hub: ThreadingHTTPServer) -> None:
     text = lock("# head\nmodels: {}\n", repo="owner/open")
-    digests = {n: sha256(d).hexdigest() for n, d in files().items() if n in ("config.json", "model.safetensors", "tokenizer.json")}  # fmt: skip
+    digests = {n: sha256(d).hexdigest() for n, d in files().items() if n in LOADED}
     assert loads(text, "models.lock")["models"]["model"] == {
         "source": {"kind": "hub", "repo": "owner/open", "revision": FIRST},
         "engine": "transformers",
@@ -169,7 +172,7 @@ def test_the_committed_file_stays_as_it_is_around_an_entry(hub: ThreadingHTTPSer
     assert len(gone) == 1 and gone[0].startswith("-     source: {kind: hub, repo: ")
     assert [line.split(":")[0].strip("+ ") for line in changes if line[0] == "+"] == [
         *("source", "engine", *([] if dtype else ["dtype"]), "parameters", "files"),
-        *("config.json", "model.safetensors", "tokenizer.json", "licence"),
+        *(*LOADED, "licence"),
     ]
 
 
@@ -181,7 +184,7 @@ def test_a_branch_that_moved_changes_revision_and_digests_only(
     text, said = locked("\n".join(before) + "\n", "model", None, None)
     assert text.splitlines() == before, "a known commit stays"
     moved = f"main has moved on to {SECOND[:12]}, `vouch lock model --revision main` follows"
-    assert said == f"owner/open at {FIRST[:12]}, 3 files; {moved}"
+    assert said == f"owner/open at {FIRST[:12]}, 4 files; {moved}"
     after = lock("\n".join(before) + "\n", revision="main").splitlines()
     assert len(before) == len(after)
     changed = [(old, new) for old, new in zip(before, after, strict=True) if old != new]
@@ -196,7 +199,7 @@ def test_an_entry_on_one_line(hub: ThreadingHTTPServer) -> None:
     assert lock(changed) == changed and changed.endswith(
         " # a\n\n  # b\n  x: {source: {kind: folder, path: y}}\n"
     )
-    assert loads(changed, "m")["models"]["model"]["files"].keys() == {"config.json", "model.safetensors", "tokenizer.json"}  # fmt: skip
+    assert loads(changed, "m")["models"]["model"]["files"].keys() == {*LOADED}
 
 
 def test_files_that_come_and_go(hub: ThreadingHTTPServer, repos: dict[str, Repo]) -> None:

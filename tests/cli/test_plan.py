@@ -225,7 +225,9 @@ def test_own_questions_are_counted_as_the_stages_will_count_them(
         assert one.pop("items") >= made.pop("items") and one == made
     same = ("cells", "prompts", "answers", "forward_passes", "rows_of_passes")
     assert [before[key] for key in same] == [after[key] for key in same]
-    assert "at most: as if no question were refused or rewritten in vain; `dvc repro vary` tells" in screen
+    assert "at most: as if no question were refused or rewritten in vain; `dvc repro vary` tells" in flat(
+        screen
+    )
     assert "as if no question" not in vouch("plan")
 
 
@@ -261,7 +263,9 @@ def test_what_will_stop_the_run_is_said_before(bare: Path, vouch: Vouch) -> None
     set_params(datasets={"kites": entry}, models=models)
     said = vouch("plan")
     assert "prepare@kites will stop: kites/items.jsonl line 2 (id '2'): has no " in said
-    assert "models.mine: ../weihgts is not here; did you mean weights? correct it in params.yaml" in said
+    assert "models.mine: ../weihgts is not here; did you mean weights? correct it in params.yaml" in flat(
+        said
+    )
     set_params(datasets={"kites": entry | {"source": "kitse"}})
     assert "kitse: no such file or folder; correct datasets.kites.source" in vouch("plan", status=1)
 
@@ -401,6 +405,14 @@ def test_a_new_variation_counts_what_follows_from_it(bare: Path, vouch: Vouch) -
     out = vouch("plan")
     assert "0 cells (model x dataset) to extract: 0 prompts" in out
     assert "0 stages are not up to date\n" in out and "more run" not in out
+    assert "dvc repro` also runs" not in out
+    # DVC recorded another state of what a stage without a judge does not read
+    changed = {"cmd": "python -m stages.judge left", "deps": [{"path": "vouch/models", "md5": "0.dir"}]}
+    lock = {"schema": "2.0", "stages": {"judge@left": changed}}
+    (bare / "dvc.lock").write_text(json.dumps(lock, indent=1) + "\n", "utf-8")
+    assert "`dvc repro` also runs 1 judge: " in vouch("plan")
+    assert json.loads(vouch("plan", "--json"))["only_dvc"] == ["judge@left"]
+    (bare / "dvc.lock").unlink()
     params = (bare / "params.yaml").read_text("utf-8")
     longer = params.replace("variations: [original]", "variations: [original, vr_b]")
     assert longer != params
@@ -453,7 +465,10 @@ def test_power_of_models_that_were_never_seen_to_differ(bare: Path, vouch: Vouch
 
 
 def test_what_a_split_keeps_together_in_files_of_ones_own(bare: Path, vouch: Vouch) -> None:
-    said = "questions about one image form one group, which no split separates: kites (to group otherwise: `group` on a line)"
+    said = (
+        "questions about one image form one group, which no split separates, and one without an image is a group of "
+        "its own: kites (to group otherwise: `group` on a line)"
+    )
     assert "one group" not in vouch("plan")
     (bare / "kites").mkdir()
     (bare / "kites/items.jsonl").write_text("{}\n", "utf-8")

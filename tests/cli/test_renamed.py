@@ -1,5 +1,6 @@
 """A renamed key, command or column: the table, and everything that answers by it."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def test_params_yaml_with_old_keys_is_refused_in_a_line_for_each(bare: Path, cap
 def test_an_old_key_beside_the_new_one_is_to_be_removed(bare: Path, vouch: Vouch) -> None:
     values = load(bare / "params.yaml")
     (bare / "params.yaml").write_text(
-        str(values | {"compare": values["compare"] | {"bootstraps": 7}}), "utf-8"
+        json.dumps(values | {"compare": values["compare"] | {"bootstraps": 7}}), "utf-8"
     )
     assert "key compare.bootstraps is now compare.resamples; remove it" in vouch("plan", status=1)
 

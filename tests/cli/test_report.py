@@ -1,6 +1,11 @@
-"""`vouch report --against`: two runs side by side. With real DVC it runs in tests/checkouts/test_dvc_commands.py."""
+"""`vouch report --against`: two runs side by side. Whole runs of DVC are in tests/checkouts/test_dvc_commands.py."""
 
 import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,14 +14,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from tests.cli.conftest import Vouch, lay_out
-from tests.cli.scored import COUNT, HOSTILE, build
+from stages.compare import main as compare
+from stages.score import main as score
+from tests.cli.conftest import Vouch, lay_out, set_params
+from tests.cli.scored import COUNT, HOSTILE, build, stage
 from vouch.cli.against import CHANGED, GAINED, LISTED, LOST, MOVED, SAME, Comparison, Number, Side, against
 from vouch.cli.against_page import page
 from vouch.cli.leaderboard import cells
 from vouch.cli.report import summary
 from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.leaderboard import differences
+from vouch.pipeline.dag import read_dag
+from vouch.pipeline.dvc_store import object_path
+from vouch.pipeline.yaml12 import dumped
 from vouch.tables.asked import ITEMS, items_path
 from vouch.tables.results import LEADERBOARD, LEADERBOARD_PATH, OUTCOMES, outcomes_path
 
@@ -183,6 +193,55 @@ def test_answers_that_cannot_be_read_cost_only_their_list(
     assert note.startswith("right: its answers cannot be compared one by one: not readable as parquet")
     one = number(found, "accuracy")
     assert (one.state, one.difference, one.items) == (CHANGED, None, 0) and not found.answers
+
+
+def record() -> None:
+    """Writes a dvc.lock that names the tables here, and puts these into DVC's cache, as `dvc commit` does."""
+    stages: dict[str, Any] = {}
+    for each in read_dag().stages.values():
+        there = [out for out in each.outs if Path(out).is_file()]
+        digests = {out: hashlib.md5(Path(out).read_bytes()).hexdigest() for out in there}
+        for out, digest in digests.items():
+            object_path(digest).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(out, object_path(digest))
+        if digests:
+            outs = [{"path": out, "hash": "md5", "md5": digest} for out, digest in digests.items()]
+            stages[each.name] = {"cmd": each.cmd, "outs": outs}
+    Path("dvc.lock").write_text(dumped({"schema": "2.0", "stages": stages}), "utf-8")
+
+
+def test_an_edit_is_compared_with_the_last_commit(
+    scored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
+) -> None:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    shutil.copytree(scored, tmp_path / "one", symlinks=True)
+    monkeypatch.chdir(tmp_path / "one")
+    subprocess.run(["git", "init", "-q"], check=True)
+    subprocess.run(["dvc", "init", "-q"], check=True)
+    record()
+    for words in (["add", "params.yaml", "models.lock", "dvc.lock"], ["commit", "-qm", "results"]):
+        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *words], check=True)
+    shown = vouch("report", "--against", "HEAD")
+    assert "Nothing moved" in shown and "params.yaml: the same" in shown
+    set_params(score={"alpha": 0.4, "calibration": 0.5, "seed": 42, "splits": 10, "bins": 15})
+    for dataset in ("left", "right"):
+        stage(score, "score", dataset)
+    stage(compare, "compare")
+    record()
+    shown = vouch("report", "--against", "HEAD")
+    assert "params.yaml: score.alpha differs\n" in shown and "models.lock: the same\n" in shown
+    assert re.search(r"^  Set size LAC +\d\.\d{3} +\d\.\d{3}  -0\.\d{3} \[.* moved$", shown, re.M)
+    assert "answers changed" not in shown and "  Accuracy" not in shown
+    page = Path("build/against/index.html").read_text("utf-8")
+    assert "<h1>What moved</h1>" in page and ">score.alpha<" in page
+    numbers = json.loads(vouch("report", "--against", "HEAD", "--json", "--out", "other.html"))["numbers"]
+    assert {one["state"] for one in numbers if one["metric"] == "accuracy"} == {SAME}
+    assert Path("other.html").read_text("utf-8") == page, "the same bytes"
+    shutil.rmtree(".dvc/cache")
+    assert "at HEAD: neither here nor in the remote; `dvc push`" in vouch(
+        "report", "--against", "HEAD", status=1
+    )
+    assert "--against: v9: no such commit" in vouch("report", "--against", "v9", status=1)
 
 
 def test_without_results_here_there_is_nothing_to_compare(vouch: Vouch, bare: Path) -> None:

@@ -1,5 +1,6 @@
 """`vouch show`: the headline table, what changed since a commit, and the history over commits."""
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ from vouch.cli.leaderboard import cells, small
 from vouch.cli.printing import unlimited
 from vouch.cli.revision import Revision
 from vouch.cli.show import compared, headline, named
+from vouch.pipeline.dvc_store import object_path
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 from vouch.report.gates import ends
@@ -176,6 +178,11 @@ def test_results_of_a_revision_that_cannot_be_compared_say_where_they_can_be_see
         UserError, match=r"--rev: HEAD:\.gitignore: no such commit; name a commit, tag or branch"
     ):
         Revision("HEAD:.gitignore")
+    cached = object_path(hashlib.md5(LEADERBOARD_PATH.read_bytes()).hexdigest())
+    cached.chmod(0o644)
+    cached.write_bytes(cached.read_bytes()[:-1])
+    with pytest.raises(UserError, match="damaged; `vouch store verify --mend` removes what is damaged; then"):
+        leaderboard_at(Revision("v1"))
     LEADERBOARD_PATH.unlink()
     shutil.rmtree(".dvc/cache")
     with pytest.raises(UserError, match="v1: neither here nor in the remote; `dvc push` it where") as missing:

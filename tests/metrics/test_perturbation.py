@@ -394,6 +394,12 @@ def test_too_few_rows_give_sets_of_everything() -> None:
         assert (found[~np.isnan(found)] == 0).all()
 
 
+@pytest.mark.parametrize(("rows", "known"), [(10, False), (17, False), (18, True), (40, True)])
+def test_no_certainty_if_a_threshold_is_infinite(rows: int, known: bool) -> None:
+    values = certainty(simulate(1, rows), KEPT, "clean", CONFIG)
+    assert np.isnan(values).all() != known
+
+
 def test_a_single_option_has_no_certainty() -> None:
     given = rows([[0.9, 0.1]] * 40 + [[1.0, np.nan]], [[0]] * 41)
     for protocol in ("faithful", "clean"):

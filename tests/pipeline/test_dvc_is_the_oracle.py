@@ -20,6 +20,7 @@ datasets:
   beta: {loader: jsonl, source: src_beta, template: plain, settings: {}}
   gamma: {loader: released, source: ../elsewhere, template: kostumov, settings: {flag: yes, ratio: 1_0.5, tiny: 1e-3}}
 variations: [original]
+outputs: null
 rewrite: {rewriter: data/models/two.json, clean: [alpha]}
 embed: {images: {encoder: data/models/three.json, batch: 010}, texts: {encoder: data/models/two.json}}
 models: {one: data/trained/one, two: ../weights, four: ../elsewhere}

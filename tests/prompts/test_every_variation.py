@@ -347,6 +347,7 @@ class Made:
         params = {
             f"datasets.{name}": {**entry, "template": family, "variant": variant},
             "variations": list(variations),
+            "outputs": None,
             "rewrite": {"rewriter": RULES},
         }
         for label, main in (("prepare", prepare), ("rewrite", rewrite), ("vary", vary)):

@@ -20,6 +20,7 @@ from jsonschema import Draft7Validator
 from PIL import ImageFont
 
 from tests.report.project import SCORING, Made, Make, write_tables
+from vouch.cli.printing import interval, number
 from vouch.papers import charts
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
@@ -311,7 +312,7 @@ def valid(chart: alt.Chart) -> None:
     "chart",
     [
         charts.bars(FRAME, format=".0%"),
-        charts.dots(FRAME, "t", rule=0.5),
+        charts.dots(FRAME, "t", rule=("guess", 0.5)),
         charts.scatter(FRAME, "x", "y", log=True, fit=True, shared=("x",)),
         charts.boxes(FRAME, "t"),
         charts.heat(FRAME),
@@ -355,6 +356,12 @@ def test_rows_hold_what_json_can_say_and_what_parts_share_stands_once() -> None:
 
 def test_numbers_in_words() -> None:
     assert formatting.number(-0.001, 2) == "0.00"
+    halves = [(0.9145, 3), (100 * 0.9145, 1), (2.5, 0), (3.5, 0), (1.005, 2), (-0.0005, 3), (float("nan"), 1)]
+    assert [formatting.decimals(*each) for each in halves] == [
+        *("0.914", "91.4", "2", "4", "1.00", "-0.000", "nan")
+    ]
+    assert number(0.9145) == "0.914", "a command rounds as the report does"
+    assert interval({"difference": 0.9145, "low": None}, "difference") == "+0.914"
     assert formatting.number(-1.5, 1) == "\u22121.5"
     assert formatting.percent(0.8374) == "83.7\u202f%"
     assert formatting.span(0.1, 0.2, 1, 100) == "10.0–20.0"

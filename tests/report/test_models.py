@@ -347,6 +347,7 @@ def test_who_answered(make: Make) -> None:
         "server": {"source": {"kind": "server", "url": "http://secret.example/v1", "name": "big"}},
     }
     models = {"alpha": "data/trained/alpha", "again": "data/trained/alpha", "others": "../others"}
+    models |= {"mine": "/home/me/weights/mine"}
     models |= dict.fromkeys(locked, "models.lock")
     setup = {"models": models, "train": {"alpha": {}}, "locked": locked}
     answered = [
@@ -363,6 +364,7 @@ def test_who_answered(make: Make) -> None:
     ]
     assert shown["loose"][:2] == ["owner/other no commit", "no digest recorded"]
     assert shown["server"][:2] == ["a server big", "not known"]
+    assert shown["mine"][:2] == ["mine a folder", "in the list of files"], "its pin has the digests"
     assert shown["alpha"][:2] == ["trained here train.alpha", "in the list of files"]
     assert shown["alpha"][-1] == "train@alpha, pin@alpha, extract@alpha-DATASET, score@DATASET"
     assert shown["again"][0] == "trained here train.alpha", "the same weights under another name"

@@ -28,6 +28,7 @@ from vouch.report.costs import ACCURACY, changes, in_words, meaning, real_change
 from vouch.report.evidence import Evidence
 from vouch.report.page import Beside
 from vouch.report.pages.calibration import UNCERTAINTY_SECTION
+from vouch.report.pages.datasets import DATA_SECTION
 from vouch.report.pages.image_use import LOOKS_SECTION, TYPOGRAPHIC_SECTION
 from vouch.report.pages.robustness import INSTABILITY_SECTION, ROBUSTNESS_SECTION, SHIFT_SECTION
 from vouch.report.pages.severity import SEVERITY_FIGURE, SEVERITY_SECTION, severity_frame
@@ -322,9 +323,13 @@ def test_without_the_image_guessing_is_that_of_the_questions_with_one(make: Make
     assert evidence.chance_with_image("shapes") < evidence.chance("shapes")
 
 
+def with_blind(evidence: Evidence, model: str) -> Evidence:
+    return with_metric(evidence, "blind_rate", f"model == '{model}'", value=1.0)
+
+
 def test_what_is_the_original_prompt_to_a_language_model_has_a_dash(make: Make) -> None:
     names = ("original", "ls_n", "vr_b", "vr_b+ls_n")
-    evidence = with_metric(make(Made(variations=names)), "blind_rate", "model == 'gamma'", value=1.0)
+    evidence = with_blind(make(Made(variations=names)), "gamma")
     grids = [
         build(evidence).parts[0].blocks[0].blocks[0]
         for build in (VARIATIONS_SECTION.build, SHIFT_SECTION.build)
@@ -334,6 +339,40 @@ def test_what_is_the_original_prompt_to_a_language_model_has_a_dash(make: Make) 
         shown = {row[0].note: (row[column].text == "–", row[column - 1].text == "–") for row in grid.rows}
         assert shown["vr_b"] == (True, False), grid.name
         assert shown["ls_n"] == shown["vr_b+ls_n"] == (False, False), grid.name
+    rows = {(row[0].note, row[1].text): row for row in part_of(VARIATIONS_SECTION, evidence).rows}
+    _, _, accuracy, change, *others = rows["vr_b", "gamma"]
+    assert accuracy.text != "–" and (change.text, change.note) == ("–", "the original prompt")
+    assert {each.text for each in others} == {"–"}
+    assert rows["vr_b", "beta"][3].text != "–"
+    drawn = variations_frame(evidence, "shapes", "accuracy")
+    of_gamma = set(drawn["variation"][drawn["model"] == "gamma"])
+    assert "negated question" in of_gamma and "images blurred" not in of_gamma
+    asked = compared(evidence)
+    both = {each: part_of(ROBUSTNESS_SECTION, each).rows for each in (asked, with_blind(asked, "beta"))}
+    named = [{row[1].text for row in rows if row[0].note == "vr_b"} for rows in both.values()]
+    assert named == [{"alpha", "beta"}, {"alpha"}]
+
+
+def test_set_sizes_that_cannot_be_compared_say_why(make: Make) -> None:
+    evidence = make(Made(variations=NAMES))
+    costs = evidence.costs
+    without = replace(evidence, costs=costs[(costs["metric"] != "set_size") | (costs["model"] != "alpha")])
+    rows = {(row[0].note, row[1].text): row for row in part_of(VARIATIONS_SECTION, without).rows}
+    assert {(cell.text, cell.note) for cell in rows["vr_b", "alpha"][5:7]} == {("–", "too few to calibrate")}
+    assert rows["vr_b", "beta"][5].text == "0.50"
+    none = replace(evidence, costs=costs[costs["metric"] != "set_size"])
+    assert VARIATIONS_FIGURE.draw(none, "shapes") is not None, "accuracy and confidence are drawn"
+
+
+def test_the_front_page_counts_the_questions_without_an_image(make: Make) -> None:
+    evidence = make(MADE)
+    assert "without an image" not in VERDICT_SECTION.build(evidence).because
+    images = [of if place % 4 else [] for place, of in enumerate(evidence.items["images"])]
+    mixed = replace(evidence, items=evidence.items.assign(images=images))
+    view, count = VERDICT_SECTION.build(mixed), f"{len(images) // 4} without an image"
+    assert f"({count})" in view.because
+    assert count in [cell.note for cell in view.grid.rows[0]]
+    assert count in [cell.note for cell in DATA_SECTION.build(mixed).parts[0].blocks[0].rows[0]]
 
 
 def test_the_table_has_both_accuracies_and_what_correcting_changes(make: Make) -> None:

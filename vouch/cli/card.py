@@ -21,7 +21,7 @@ from vouch.cli.leaderboard import (
     small,
     warn_if_outdated,
 )
-from vouch.cli.printing import interval, plain
+from vouch.cli.printing import interval, number, plain
 from vouch.metrics.unranked import LOW_MASS_RATE, unranked
 from vouch.params.check import check_project
 from vouch.params.project import Project
@@ -225,8 +225,8 @@ def _cost(row: Row) -> str:
     guess = row[GUESS]
     if guess is not None and abs(2 * guess - 1) > EVEN:
         return (
-            f"{100 * row['value']:.1f} % are correct, where a guess gives {100 * guess:.0f} %, and of the "
-            f"originals {100 * row['original']:.1f} %, where it gives {100 * (1 - guess):.0f} %"
+            f"{number(100 * row['value'], 1)} % are correct, where a guess gives {100 * guess:.0f} %, and of "
+            f"the originals {number(100 * row['original'], 1)} %, where it gives {100 * (1 - guess):.0f} %"
         )
     bounds = f" [{100 * row['low']:+.1f}, {100 * row['high']:+.1f}]" if row["low"] is not None else ""
     return f"accuracy {100 * row['difference']:+.1f}{bounds} points"
@@ -235,5 +235,5 @@ def _cost(row: Row) -> str:
 def points(row: Row) -> str:
     """A share in per cent, with its interval."""
     low, high = ends(row["low"], row["high"])
-    bounds = "" if low is None or high is None else f" [{100 * low:.1f}, {100 * high:.1f}]"
-    return f"{100 * row['value']:.1f}{bounds}"
+    bounds = "" if low is None or high is None else f" [{number(100 * low, 1)}, {number(100 * high, 1)}]"
+    return f"{number(100 * row['value'], 1)}{bounds}"

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from vouch.cli import printing
 from vouch.cli.leaderboard import Cells, Column, Line, cells, label
-from vouch.cli.printing import paragraphs, table
+from vouch.cli.printing import number, paragraphs, table
 from vouch.cli.revision import FETCH, Revision, git, is_shallow, problem
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.records import LOCK
@@ -66,7 +66,7 @@ def _row(versions: Sequence[Version], key: Line, column: Column) -> list[str] | 
     pins = [version.pins.get(key[3]) for version in versions]
     changed = ["", *("*" if one and other and one != other else "" for one, other in pairwise(pins))]
     texts = [
-        "" if value is None else f"{value:.3f}{star}" for value, star in zip(values, changed, strict=True)
+        "" if value is None else f"{number(value)}{star}" for value, star in zip(values, changed, strict=True)
     ]
     metric, _, percent = column[0].rpartition("_") if column[0][-1].isdigit() else (column[0], "", "")
     name = f"{label(metric, column[1])}{f', {percent} % wrong' if percent else ''}"

@@ -107,9 +107,10 @@ def run(options: argparse.Namespace) -> int:
         named.append((name, source))
     _distinct("--model", options.model, [name for name, _ in named])
     models = dict(named)
+    trained = dict(_trained(models))
     silent = _without_letters(models, lock)
     outputs = [*([] if len(silent) == len(models) else [LETTERS]), TEXT] if silent else None
-    text = _profile(options.name, datasets, models, dict(_trained(models)), outputs)
+    text = _profile(options.name, datasets, models, trained, outputs)
     try:
         if lock != before:
             write_text(MODELS, lock)
@@ -127,6 +128,11 @@ def run(options: argparse.Namespace) -> int:
     for name, why in silent.items():
         texts = f"has `outputs: [{', '.join(outputs or ())}]`, so that its texts are scored"
         print(f"new: {plain(name)} gives no letters: {why}; {path} {texts}")
+    notes += [
+        f"{name}: `train.{name}` in the profile is how it was trained; `dvc pull` brings its weights, so it "
+        "is not trained again"
+        for name in trained
+    ]
     print(plain_lines(f"new: {note}" for note in notes), end="")
     print(f"new: `vouch use {options.name}` {next_steps}")
     return 0

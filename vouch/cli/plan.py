@@ -195,7 +195,10 @@ def _datasets(project: Project, items: Mapping[str, Items], counts: Mapping[str,
         for name, entry in project.datasets.items()
         if entry.loader == "jsonl" and not entry.settings.get("group")
     ]
-    note = f"questions about one image form one group, which no split separates: {', '.join(by_image)}"
+    note = (
+        "questions about one image form one group, which no split separates, and one without an image is a "
+        f"group of its own: {', '.join(by_image)}"
+    )
     unread = "may hold questions with options and open ones; until `prepare` has read them"
     more = [f"{', '.join(mixed)}: {unread}, each counts as both, so all numbers are at most"] if mixed else []
     if any(count.bound == "at most" for count in counts.values()):
@@ -387,9 +390,9 @@ def _kinds_of(names: Sequence[str]) -> str:
 
 
 POWER_NOTES = (
-    "finds: the smallest true difference between two models on the same questions that is detected with 80 % "
-    "power (p < {significance:g} after Holm's correction for {claims}); none if it exceeds the largest "
-    "possible one",
+    "finds: the minimum detectable effect of two models: the smallest true difference that these questions "
+    "show with 80 % power (p < {significance:g} after Holm's correction for {claims}); none if it exceeds "
+    "the largest possible one",
     "spread: standard deviation of the difference on a question, its group included (results: median pair of "
     "{path}; assumed: just one of the two is correct on {discordant:.0%} of the questions, design effect "
     "{design:g})",

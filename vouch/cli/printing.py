@@ -56,7 +56,12 @@ def wrapped(line: str, indent: str = "") -> str:
     room = max(terminal(), 20)
     further = f"{indent}  "
     kept = textwrap.wrap(
-        plain(line), room, initial_indent=indent, subsequent_indent=further, break_on_hyphens=False
+        plain(line),
+        room,
+        initial_indent=indent,
+        subsequent_indent=further,
+        break_on_hyphens=False,
+        break_long_words=False,
     )
     return "\n".join(kept or [""]) + "\n"
 
@@ -176,16 +181,24 @@ def _without_middle(text: str, width: int, end: int) -> str:
 
 def number(value: float | None, digits: int = 3) -> str:
     """A number, or `n.a.` if there is none."""
-    return "n.a." if value is None else f"{value:.{digits}f}"
+    return "n.a." if value is None else _decimals(value, digits)
+
+
+def _decimals(value: float, digits: int, sign: bool = False) -> str:
+    """Rounded as in the report. sign: whether positive numbers have one, too."""
+    from vouch.report.formatting import decimals
+
+    text = decimals(value, digits)
+    return f"+{text}" if sign and not text.startswith("-") else text
 
 
 def interval(row: Mapping[str, Any] | None, key: str = "value", digits: int = 3) -> str:
     """The number under a key, with its interval if it has one. Differences get a sign."""
     if row is None or row[key] is None:
         return "n.a."
-    form = f"{'+' if key == 'difference' else ''}.{digits}f"
-    bounds = "" if row["low"] is None else f" [{row['low']:{form}}, {row['high']:{form}}]"
-    return f"{row[key]:{form}}{bounds}"
+    names = (key,) if row["low"] is None else (key, "low", "high")
+    value, *ends = (_decimals(row[name], digits, sign=key == "difference") for name in names)
+    return f"{value} [{', '.join(ends)}]" if ends else value
 
 
 def as_json(value: Any) -> str:

@@ -25,7 +25,7 @@ from vouch.cli.leaderboard import (
     small,
     warn_if_outdated,
 )
-from vouch.cli.printing import as_json, interval, paragraphs, plain, table, wrapped
+from vouch.cli.printing import as_json, interval, number, paragraphs, plain, table, wrapped
 from vouch.metrics.blind import BLIND_GAIN, UNSOLVED_ACCURACY, WITH_IMAGE
 from vouch.metrics.unranked import READING, unranked
 from vouch.pipeline.records import intact
@@ -178,9 +178,9 @@ def _change(now: Row | None, then: Row | None) -> str:
     if now is None or now["value"] is None:
         return "n.a."
     if then is None or then["value"] is None:
-        return f"{now['value']:.3f} (new)"
+        return f"{number(now['value'])} (new)"
     change = now["value"] - then["value"]
-    return f"{now['value']:.3f} ({change:+.3f})" if change else f"{now['value']:.3f}"
+    return f"{number(now['value'])} ({change:+.3f})" if change else number(now["value"])
 
 
 def _present(*tables: Cells) -> list[Column]:

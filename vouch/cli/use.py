@@ -72,9 +72,9 @@ def run(options: argparse.Namespace) -> int:
         record(states(dag))  # so that switching loses no results
     with none_at_work():
         pruning = _switch(options.name, text)
-    print(
-        f"use: params.yaml is now {options.name}; removed {len(pruning.removed)} files that it does not make"
-    )
+    removed = len(pruning.removed)
+    kept = f"; took {removed} files that it does not make out of the checkout: DVC's cache keeps them"
+    print(f"use: params.yaml is now {options.name}{kept if removed else ''}")
     if pruning.moved:
         print(f"use: moved {len(pruning.moved)} that DVC's cache does not hold to {UNUSED}; {RESTORE}")
     for path in pruning.left:

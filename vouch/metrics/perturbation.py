@@ -68,7 +68,8 @@ def certainty(responses: Responses, effect: str, protocol: str, config: ScoreCon
     """[n] certainty of each row in a protocol; NaN for a row that has one class or never tests.
 
     faithful: the test half of the one split with `config.seed`. clean: mean over the splits in which a row
-    tests, groups whole, without the defective rows. An empty set holds the most probable class.
+    tests, groups whole, without the defective rows; NaN if some split has too few questions for a finite
+    threshold. An empty set holds the most probable class.
     """
     merged = classes(responses, effect)
     usable = (merged.options > 1) & np.isfinite(merged.logits).any(axis=1)
@@ -93,12 +94,14 @@ def _faithful(rows: Responses, config: ScoreConfig) -> Array:
 
 
 def _clean(rows: Responses, config: ScoreConfig) -> Array:
-    """[n] mean set sizes, NaN for a row that calibrates in every split."""
+    """[n] mean set sizes, NaN for a row that calibrates in every split, or all if a threshold is infinite."""
     ranked, scores = rank(rows), {"lac": order_of("lac", config.parameters)}
     splits = group_splits(rows.groups, config.calibration, config.seed, config.splits)
     all_alike = np.zeros(len(rows), dtype=np.int64)
     answers = answer_scores(ranked, scores)["lac"]
     limits = {"lac": thresholds(answers, all_alike, 1, splits, config.main_alpha)}
+    if not np.isfinite(limits["lac"]).all():
+        return np.full(len(rows), np.nan)
     sizes, _ = set_membership(ranked, scores, limits, all_alike)["lac"].row_means(splits)
     return np.where(splits.tests > 0, sizes, np.nan)
 

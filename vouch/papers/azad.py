@@ -25,7 +25,7 @@ from vouch.papers.entry import (
     size,
 )
 from vouch.papers.pivot import Layout, by_dataset
-from vouch.report import formatting
+from vouch.report import formatting, vegalite
 from vouch.report.table import Cell, Column, cells
 
 DATASETS = names_in("azad", "datasets")
@@ -167,7 +167,8 @@ def by_score(title: str, measures: Sequence[Measure], coverage: bool, lookup: Lo
         f"{formatting.number(least['value'], 2)}: {least['row']}, {least['series']}{where}."
     )
     if coverage:
-        chart = charts.dots(frame, "Coverage", lookup.evidence.target)
+        target = lookup.evidence.target
+        chart = charts.dots(frame, "Coverage", (vegalite.target_name(target), target))
     else:
         chart = charts.dots(frame, "Set size, mean over the datasets")
     return figure(title, description, chart)

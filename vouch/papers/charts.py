@@ -13,6 +13,7 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 MOST = len(COLOURS)
 """If there are more kinds than this, colours cannot tell them apart, and all are drawn alike."""
 PANEL = 230.0
+FIT = "least-squares line"
 # Text on coloured cells, which are the same in light and dark mode; not from the charts' own colours.
 ON_PALE, ON_DEEP = "#10161c", "#fbfcfd"
 # A continuous scale has no legend: the renderer goes on counting gradients from chart to chart.
@@ -87,16 +88,18 @@ def bars(frame: pd.DataFrame, height: float = 160.0, format: str = "") -> Any:
     return _panels(frame, draw, 4)
 
 
-def dots(frame: pd.DataFrame, title: str, rule: float | None = None) -> Any:
-    """A row for each `row` with a point for each `series`; a chart for each `panel`. rule: the position of a
-    line to compare them with."""
+def dots(frame: pd.DataFrame, title: str, rule: tuple[str, float] | None = None) -> Any:
+    """A row for each `row` with a point for each `series`; a chart for each `panel`. rule: the name and the
+    position of a line to compare them with."""
     rows, colour, shape = _kinds(frame, "row"), _apart(frame, COLOURS), _apart(frame, SHAPES)
 
     def draw(part: pd.DataFrame) -> Any:
         base = alt.Chart(part).properties(width=PANEL, height=max(40.0, 16.0 * len(rows)))
         layers = []
         if rule is not None:
-            layers.append(base.mark_rule(color=alt.MUTED, strokeDash=[4, 3]).encode(x=alt.datum(rule)))
+            name, at = rule
+            line = base.mark_rule(color=alt.MUTED).encode(x=alt.datum(at))
+            layers.append(alt.in_legend(line, name, {name: alt.DASHED}))
         points = base.mark_point(filled=True, size=45, opacity=1).encode(
             x=alt.X("value:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5)),
             y=alt.Y("row:N", sort=rows, axis=_names()),
@@ -127,7 +130,8 @@ def scatter(
         base = alt.Chart(part).encode(x=across, y=up).properties(width=PANEL, height=0.8 * PANEL)
         layers = []
         if fit and part["x"].nunique() > 1:
-            layers.append(base.transform_regression("x", "y").mark_line(color=alt.FAINT, strokeWidth=1.2))
+            line = base.transform_regression("x", "y").mark_line(color=alt.FAINT, strokeWidth=1.2)
+            layers.append(alt.in_legend(line, FIT, {FIT: alt.SOLID}))
         if "line" in part:
             layers.append(base.mark_line(strokeWidth=1.2).encode(color=colour, detail="line:N"))
         points = base.mark_point(filled=True, size=50, opacity=1).encode(

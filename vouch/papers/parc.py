@@ -116,7 +116,7 @@ def families(lookup: Lookup) -> Built:
     description = "; ".join(
         f"{panel}, {name}: {formatting.number(mean, 2)}" for (panel, name), mean in means.items()
     )
-    chart = charts.dots(dots, "Consistency, calibrated", 0.0)
+    chart = charts.dots(dots, "Consistency, calibrated", ("guess", 0.0))
     title = "consistency by family of changes, mean over the datasets"
     return figure(title, f"Mean over the models: {description}.", chart)
 

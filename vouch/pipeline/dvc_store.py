@@ -95,20 +95,29 @@ def held(digests: Iterable[str]) -> set[str]:
 
 
 def fetch(digests: Iterable[str]) -> set[str]:
-    """Brings objects that DVC's cache lacks from the default remote, if there is one; returns those that are
-    not there either. Raises UserError if the remote does not answer."""
-    digests = set(digests)
-    lacking = digests - held(digests)
-    if not lacking:
-        return set()
-    with repository() as repo:
-        if not repo.config["core"].get("remote"):
-            return lacking
-        from dvc_data.hashfile.hash_info import HashInfo
+    """Brings files that DVC's cache lacks from the default remote, if any; returns those that neither has.
 
-        logging.getLogger("dvc.data_cloud").setLevel(logging.ERROR)  # the caller says what is missing
-        repo.cloud.pull([HashInfo("md5", name) for name in sorted(lacking)])
-    return lacking - held(lacking)
+    Raises UserError if the remote does not answer, or if a file in the cache is damaged.
+    """
+    digests = set(digests)
+    if lacking := digests - held(digests):
+        with repository() as repo:
+            if repo.config["core"].get("remote"):
+                from dvc_data.hashfile.hash_info import HashInfo
+
+                # the caller says what is missing
+                logging.getLogger("dvc.data_cloud").setLevel(logging.ERROR)
+                repo.cloud.pull([HashInfo("md5", name) for name in sorted(lacking)])
+        lacking -= held(lacking)
+    for name in sorted(digests - lacking):
+        with object_path(name).open("rb") as file:
+            digest = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False))
+        if digest.hexdigest() != name:
+            raise UserError(
+                f"{object_path(name)}: damaged; `vouch store verify --mend` removes what is damaged; then "
+                "run this again"
+            )
+    return lacking
 
 
 @contextmanager

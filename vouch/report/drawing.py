@@ -30,7 +30,7 @@ FONT = "Liberation Sans, Arial, Helvetica, Arimo, Nimbus Sans, sans-serif"
 PNG_SCALE = 1.5
 VEGA_LITE = "6.4"
 CACHE = Path(".vouch/drawings")
-DIGITS = 2  # of a coordinate, pixels
+DIGITS = 1  # of a coordinate, pixels
 
 _AXIS = {
     "labelColor": vegalite.MUTED,

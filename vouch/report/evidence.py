@@ -16,6 +16,7 @@ import pandas as pd
 from vouch.metrics.blind import BLIND_RATE, blind, chance_of
 from vouch.metrics.comparison import statistics
 from vouch.metrics.unranked import OF_GATE, UNANSWERED, Place, outputs_of, unanswered, unranked
+from vouch.report import formatting
 from vouch.report.config import Scoring
 from vouch.report.gates import INFINITE, MINIMUM, SIGNIFICANCE, minimum_detectable_effect
 from vouch.tables.asked import ORIGINAL
@@ -263,6 +264,13 @@ class Evidence:
         """Whether some questions of a dataset have an image and others none."""
         own = self._with_image.get(dataset)
         return own is not None and len(own) < int((self.items["dataset"] == dataset).sum())
+
+    def without_image(self, dataset: str) -> str:
+        """`30 without an image`, if some questions of a dataset have one and others none; else empty."""
+        if not self.is_mixed(dataset):
+            return ""
+        count = int((self.items["dataset"] == dataset).sum()) - len(self._with_image[dataset])
+        return f"{formatting.count(count)} without an image"
 
     def groups_with_image(self, dataset: str) -> int:
         """The number of groups of the questions with an image; of all, if none has one."""

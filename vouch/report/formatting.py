@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
@@ -18,9 +19,17 @@ def visible(text: str) -> str:
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def decimals(value: float, digits: int) -> str:
+    """A fixed number of decimals; halves go to the even digit, as they are written in decimal: 0.9145 and
+    91.45 become 0.914 and 91.4, although binary numbers lie beside them."""
+    if not math.isfinite(value):
+        return f"{value:.{digits}f}"
+    return f"{Decimal(repr(round(float(value), 12))):.{digits}f}"
+
+
 def number(value: float, digits: int) -> str:
-    """A fixed number of decimals, a real minus sign, and no `-0.0`."""
-    text = f"{value:.{digits}f}"
+    """`decimals` with a real minus sign, and no `-0.0`."""
+    text = decimals(value, digits)
     if float(text) == 0:
         text = text.lstrip("-")
     return text.replace("-", MINUS)

@@ -38,7 +38,7 @@ def _pairs(evidence: Evidence, metric: str, score: str = "") -> dict[tuple[str, 
 
 
 def _of(count: int, total: int) -> str:
-    return f"{formatting.count(count)} of {formatting.plural(total, 'pair')} of model and dataset"
+    return f"{formatting.count(count)} of {formatting.plural(total, 'combination')} of model and dataset"
 
 
 def confidence(evidence: Evidence) -> Iterator[str]:
@@ -79,18 +79,17 @@ def answering(evidence: Evidence) -> Iterator[str]:
         return
     largest = sorted(shown, key=lambda pair: (-shown[pair].answered, pair))
     shares = [
-        f"{formatting.percent(shown[name, model].answered, 0)} of {name} by {model}"
-        for name, model in largest
+        f"{model} {formatting.percent(shown[name, model].answered, 0)} of {name}" for name, model in largest
     ]
     if shares:
-        yield f"With at most 5{formatting.NARROW}% wrong: {formatting.listed(shares, 3)}."
+        yield f"Alone, with at most 5{formatting.NARROW}% wrong answers: {formatting.listed(shares, 3)}."
     none = len(asked) - len(shown)
     if none:
-        yield f"No share is shown for {_of(none, len(asked))}."
+        yield f"In {_of(none, len(asked))} no share is shown, so none may be answered alone."
 
 
 def transfer(evidence: Evidence) -> Iterator[str]:
-    """How often thresholds of one dataset break coverage on another."""
+    """How often thresholds of one dataset give too little coverage on another."""
     shown = transfer_coverages(evidence)
     frame = evidence.transfer
     away = frame[(frame["weighting"] == NONE) & (frame["model"] == frame["from_model"])]
@@ -99,11 +98,11 @@ def transfer(evidence: Evidence) -> Iterator[str]:
     if away.empty:
         return
     keys = list(zip(*(away[name] for name in TRANSFER), strict=True))
-    broken = sum(key in shown and not shown[key].above for key in keys)
+    below = sum(key in shown and not shown[key].above for key in keys)
     row = away.loc[away["coverage"].idxmin()]
     yield (
-        f"Thresholds of another dataset break the coverage target in {formatting.count(broken)} of "
-        f"{formatting.plural(len(away), 'transfer')}; the lowest coverage is "
+        f"With thresholds of another dataset, coverage is shown to be below its target in "
+        f"{formatting.count(below)} of {formatting.plural(len(away), 'transfer')}; the lowest is "
         f"{formatting.percent(row['coverage'])}, {row['model']} from {row['from_dataset']} to "
         f"{row['dataset']}."
     )
@@ -214,13 +213,13 @@ def typographic(evidence: Evidence) -> Iterator[str]:
         (value, model, name), number = max(found.items())
         ends = formatting.bracketed(number.low, number.high, 1, 100)
         yield (
-            f"The interval of the attack's effect excludes 0 for {_of(clear, len(found))}; the largest "
+            f"The interval of the attack's effect is above 0 in {_of(clear, len(found))}; the largest "
             f"effect is {formatting.number(100 * value, 1)} points{ends}, {model} on {name}."
         )
 
 
 def shift(evidence: Evidence) -> Iterator[str]:
-    """How often another way of asking breaks coverage, and the lowest coverage."""
+    """How often another way of asking gives too little coverage, and the lowest coverage."""
     found = {
         (number.value, change, model, name): coverage_verdict(evidence, name, model, change)
         for name in evidence.large
@@ -281,5 +280,5 @@ def letters(evidence: Evidence) -> Iterator[str]:
         if chosen and correct:
             yield (
                 f"On {name}, {model} chooses {letter} for {formatting.percent(chosen.value)} of the "
-                f"questions; it is correct for {formatting.percent(correct.value)}."
+                f"questions; {letter} is correct for {formatting.percent(correct.value)}."
             )

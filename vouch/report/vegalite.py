@@ -245,8 +245,8 @@ def _legend_columns(names: Sequence[str], width: float) -> Part:
     return {} if entry * len(names) <= width else {"columns": max(int(width // entry), 1)}
 
 
-LETTER = 6.2
-"""Mean width of a letter of a legend, pixels."""
+LETTER, WIDE_LETTER = 6.2, 6.6
+"""Mean width of a letter, in the font of figures and in a wide font, pixels."""
 
 
 def model_looks(models: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -307,9 +307,12 @@ def model_lines(
     ]
 
 
-def rows(column: str, order: Sequence[str], limit: int, **axis: Any) -> Part:
+def rows(column: str, order: Sequence[str], limit: int, labels: bool = True, **axis: Any) -> Part:
     """A y channel with a name for each row. limit: the greatest width of a name, pixels."""
-    return Y(f"{column}:N", sort=order, title=None, axis=Axis(labelLimit=limit, labelColor=INK, **axis))
+    # Pages show other fonts than the one that is measured, and their letters may be wider.
+    extent = min(limit, int(WIDE_LETTER * max(map(len, order), default=0))) if labels else 0
+    looks = Axis(labelLimit=limit, labelColor=INK, labels=labels, minExtent=extent, **axis)
+    return Y(f"{column}:N", sort=order, title=None, axis=looks)
 
 
 def shares(title: str, least: float, ticks: int) -> Part:

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from vouch.metrics.comparison.leaderboard import MEASURES, differences, variations
+from vouch.metrics.comparison.leaderboard import MEASURES, differences, uncalibrated, variations
 from vouch.metrics.comparison.statistics import holm, intervals
 from vouch.metrics.intervals import some
-from vouch.tables.results import OUTCOMES
+from vouch.tables.results import METRICS, OUTCOMES
 
 
 def outcomes(correct: dict[str, np.ndarray], copies: int = 1, **changes: Any) -> pa.Table:
@@ -223,21 +223,56 @@ def test_costs_follow_their_definition() -> None:
 
 
 def test_only_items_with_both_prompts_count() -> None:
-    plain, hurt = answers(0, 6, 0.8), answers(1, 6, 0.5)
+    plain, hurt = answers(0, 40, 0.8), answers(1, 40, 0.5)
     plain["clean_correct"][0] = hurt["clean_correct"][1] = np.nan  # dropped by the clean protocol
     hurt["clean_size_lac"][2] = np.nan  # never a test item
-    few = {name: values[:5] for name, values in hurt.items()}
+    few = {name: values[:35] for name, values in hurt.items()}
     found = by_metric(variations(table({("m", "original"): plain, ("m", "blur"): few}), 0, 10))
     assert {key: row["items"] for key, row in found.items()} == {
-        ("accuracy", ""): 3,
-        ("confidence", ""): 3,
-        ("set_size", "lac"): 2,
-        ("set_size", "aps"): 3,
-        ("flipped", ""): 3,
+        ("accuracy", ""): 33,
+        ("confidence", ""): 33,
+        ("set_size", "lac"): 32,
+        ("set_size", "aps"): 33,
+        ("flipped", ""): 33,
     }
-    kept = [2, 3, 4]
+    kept = list(range(2, 35))
     assert found["accuracy", ""]["value"] == pytest.approx(hurt["clean_correct"][kept].mean())
     assert found["accuracy", ""]["original"] == pytest.approx(plain["clean_correct"][kept].mean())
+
+
+@pytest.mark.parametrize(
+    ("asked", "infinite", "compared"),
+    [
+        (40, [], True),
+        (30, [], True),
+        (29, [], False),  # the thresholds would differ because one rests on fewer questions
+        (40, ["blur"], False),  # every set holds all options
+        (40, ["original"], False),
+        (40, ["other"], True),
+    ],
+)
+def test_set_sizes_are_compared_under_comparable_thresholds(
+    asked: int, infinite: list[str], compared: bool
+) -> None:
+    plain, hurt = answers(0, 40, 0.8), answers(1, 40, 0.5)
+    both = {("m", "original"): plain, ("m", "blur"): {name: each[:asked] for name, each in hurt.items()}}
+    without = [("m", "d", "letters", name) for name in infinite]
+    found = by_metric(variations(table(both), 0, 10, without))
+    assert (("set_size", "lac") in found, ("set_size", "aps") in found) == (compared, compared)
+    assert found["accuracy", ""]["items"] == asked
+
+
+def test_thresholds_that_are_infinite_in_some_split_are_known() -> None:
+    row = dict.fromkeys(METRICS.schema.names) | {
+        **{"model": "m", "dataset": "d", "output": "letters", "variation": "blank", "protocol": "clean"},
+        **{"category": "all", "calibration": "marginal", "alpha": 0.1, "score": "", "items": 10},
+        **{"metric": "infinite_threshold_rate", "value": 0.25},
+    }
+    others = [{"value": 0.0}, {"alpha": 0.2}, {"category": "colour"}, {"calibration": "category"}]
+    others += [{"protocol": "faithful"}, {"metric": "ece"}]
+    rows = [row, *({**row, "variation": f"v{i}", **each} for i, each in enumerate(others))]
+    metrics = pa.Table.from_pylist(rows, METRICS.schema)
+    assert uncalibrated(metrics, 0.1) == {("m", "d", "letters", "blank")}
 
 
 def test_an_answer_in_another_place_is_no_flip() -> None:

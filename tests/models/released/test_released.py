@@ -90,7 +90,7 @@ def test_where_answers_lie(tmp_path):
     )
     found = answer_files(theirs, "yi_vl_6b")
     assert [one.path.name for one in found.values()] == ["Yi-VL-6B.parquet", "Yi-VL-6B.oodcv.pkl"]
-    with refused(r"neither a model .* nor answers of other: .*correct models\.other"):
+    with refused(r"neither a model .* nor answers of other: .*name another folder as models\.other"):
         answer_files(theirs, "other")
     layout(listed, "a/log.jsonl", "../outside.jsonl")
     for text, said in (

@@ -7,6 +7,7 @@ ReForm-Eval's loader gives them, Li et al. 2023) or of parts.
 """
 
 import functools
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from vouch.metrics.comparison.statistics import holm, intervals, means, p_values
 from vouch.metrics.intervals import some
+from vouch.metrics.metric import ALL, CLEAN, MARGINAL
 from vouch.metrics.metric import metrics as declared
 from vouch.metrics.responses import Array
 from vouch.metrics.unranked import Place, comparable
@@ -283,18 +285,49 @@ MEASURES = (
 RANGES = {"set_size": (-np.inf, np.inf), FLIPPED: (0, 1), NOT_FLIPPED: (0, 1)}
 """Bounds of the difference on one item, if they are not -1 and 1."""
 PAIR = ["model", "output", "item"]
+ENOUGH = 30
+"""Fewest groups whose sets may be compared with those of more questions: the threshold of few questions is
+rounded up further, which enlarges their sets."""
+Asked = tuple[str, str, str, str]
+"""Model, dataset, output, variation."""
 
 
-def variations(outcomes: pa.Table, seed: int, resamples: int) -> Iterator[dict[str, Any]]:
+def uncalibrated(metrics: pa.Table, alpha: float) -> frozenset[Asked]:
+    """Where the marginal threshold is infinite in some split, so that sets hold every option.
+
+    metrics: rows of METRICS.
+    """
+    wanted = {
+        "metric": "infinite_threshold_rate",
+        "protocol": CLEAN,
+        "category": ALL,
+        "calibration": MARGINAL,
+    }
+    same = functools.reduce(pc.and_, (pc.equal(metrics[name], value) for name, value in wanted.items()))
+    return frozenset(
+        (row["model"], row["dataset"], row["output"], row["variation"])
+        for row in metrics.filter(same).to_pylist()
+        if row["value"] and row["alpha"] is not None and math.isclose(row["alpha"], alpha)
+    )
+
+
+def variations(
+    outcomes: pa.Table, seed: int, resamples: int, infinite: Collection[Asked] = ()
+) -> Iterator[dict[str, Any]]:
     """Rows of VARIATIONS from rows of OUTCOMES, by dataset, model, output, variation and MEASURES.
 
     Covers the prompts that the clean protocol keeps, if it also keeps their item's original prompt.
     Interval: `intervals`, which resamples items, not splits. Every variation of a dataset uses the
     same draws. A difference of set sizes has no bounds, so it has no interval if all groups agree.
+
+    infinite: see `uncalibrated`. Sets are compared only if both thresholds are finite and, if the variation
+    lacks some of the original questions, ENOUGH groups have both prompts; else the thresholds would differ
+    because of the number of questions alone.
     """
     for dataset in sorted(pc.unique(outcomes["dataset"]).to_pylist()):
         of_dataset = outcomes.filter(pc.equal(outcomes["dataset"], dataset))
-        for row in _rows(_variations_pairs(of_dataset), seed, resamples):
+        without = frozenset((model, *rest) for model, where, *rest in infinite if where == dataset)
+        for row in _rows(_variations_pairs(of_dataset), seed, resamples, without):
             yield {"dataset": dataset} | row
 
 
@@ -305,17 +338,31 @@ def _variations_pairs(outcomes: pa.Table) -> pd.DataFrame:
     frame[CONTENT] = contents(kept)
     plain = frame["variation"] == ORIGINAL
     columns = list(dict.fromkeys(column for *_, column in MEASURES))
+    of_model = frame["item"].where(plain).groupby([frame["model"], frame["output"]])
+    frame["asked"] = of_model.transform("nunique")
     return frame[~plain].merge(frame.loc[plain, [*PAIR, *columns]], on=PAIR, suffixes=("", "_original"))
 
 
-def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]]:
+def _sets_comparable(pairs: pd.DataFrame) -> bool:
+    """Whether the thresholds of a variation and of the original rest on the same or on enough questions."""
+    whole = pairs["item"].nunique() == pairs["asked"].iloc[0]
+    return bool(whole or pairs["group"].nunique() >= ENOUGH)
+
+
+def _rows(
+    pairs: pd.DataFrame, seed: int, resamples: int, infinite: frozenset[tuple[str, ...]]
+) -> list[dict[str, Any]]:
     groups, total = pd.factorize(pairs["group"], sort=True)[0], pairs["group"].nunique()
     named: list[dict[str, Any]] = []
     gaps: list[tuple[Array, Array]] = []
     indices = pairs.groupby(["model", "output", "variation"]).indices
     for model, output, variation in sorted(indices, key=lambda one: (one[0], OUTPUTS.index(one[1]), one[2])):
         members = indices[model, output, variation]
+        finite = infinite.isdisjoint({(model, output, variation), (model, output, ORIGINAL)})
+        of_sets = finite and _sets_comparable(pairs.iloc[members])
         for metric, score, column in MEASURES:
+            if metric == "set_size" and not of_sets:
+                continue
             value, original = _values(pairs.iloc[members], metric, column)
             known = ~np.isnan(value - original)
             if not known.any():

@@ -40,7 +40,7 @@ def _spread(counts: pd.Series) -> str:
 def _overview(evidence: Evidence, names: list[str]) -> Grid:
     columns = (
         Column("Dataset"),
-        Column("Items", "", True),
+        Column("Items", "in small print those without an image, if others have one", True),
         Column("Groups", "items of a group are never split between calibration and test", True),
         Column("Images", "distinct images", True),
         Column("Categories", "", True),
@@ -60,7 +60,7 @@ def _overview(evidence: Evidence, names: list[str]) -> Grid:
         rows.append(
             cells(
                 name,
-                len(items),
+                Cell(formatting.count(len(items)), evidence.without_image(name), len(items)),
                 groups,
                 len({digest for digests in items["images"] for digest in digests}),
                 items.loc[items["category"] != "", "category"].nunique(),

@@ -94,7 +94,8 @@ def _solved(evidence: Evidence, dataset: str) -> str:
         text += f"; they choose the same option for {formatting.count(alike)} of the {len(rows):,}"
     if alike >= NEARLY * len(rows):
         return f"{text}. Models so alike say little more than one of them."
-    text += f"; {'a guesser' if models == 1 else f'{models} guessers'} would solve {round(guessed):,}."
+    solves = formatting.number(guessed, 1).removesuffix(".0") if guessed < 1000 else f"{round(guessed):,}"
+    text += f"; {'a guesser' if models == 1 else f'{models} guessers'} would solve {solves}."
     if models == 1 and guessed:
         text += " With one language model that says little of a single question; several say more."
     return text

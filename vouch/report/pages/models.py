@@ -325,9 +325,10 @@ COVERAGE_FIGURE = DatasetFigure(
 RESULTS_HEADING = "Results"
 RESULTS_TEXT = Markup("""\
 Clean protocol: copies of a question stay on one side of every split, and numbers have intervals. A rank of
-<em>1–3</em> means that the intervals allow any of the three; if no model beats guessing, none has a
-rank.{paired} Models in bold are best or tied for best: they beat guessing, use the image as far as that was
-tested, and none is shown to be better. Click a heading to sort. All numbers of whole datasets are in
+<em>1–3</em> means that the intervals allow any of the three; a single model has no rank, and if no model
+beats guessing, none has one.{paired} Models in bold are best or tied for best: they beat guessing, use the
+image as far as that was tested, and none is shown to be better. Click a heading to sort. All numbers of whole
+datasets are in
 <a href="../tables/metrics.csv">tables/metrics.csv</a>; numbers by category or with separate thresholds are in
 <code>data/compare/leaderboard.parquet</code>.""")
 PAIRED_TEXT = Markup("""\
@@ -367,8 +368,8 @@ def _headline(evidence: Evidence, dataset: str) -> Grid:
     leading, away = leaders(evidence, dataset), evidence.left_out(dataset)
     note = NOTE.get(evidence.outputs(dataset)[0], "")
     small = evidence.is_small(dataset)
-    unranked = small or not above_chance(evidence, dataset)
     candidates = evidence.candidates(dataset)
+    unranked = small or len(candidates) < 2 or not above_chance(evidence, dataset)
     blind = [model for model in evidence.blind(dataset) if model not in away]
     models = (*(sorted(candidates) if small else candidates), *away, *blind)
     accuracies = [evidence.number(dataset, model, "accuracy") for model in models]

@@ -177,7 +177,8 @@ def _moves(evidence: Evidence, dataset: str) -> str:
     text = f"Accuracy changes by at most {formatting.number(100 * most('accuracy'), 1)} points"
     if both["set_size"]:
         text += f" and LAC set size by {formatting.number(most('set_size'), 2)} options"
-    known, changed = len(both["accuracy"]), sum(a.rank != b.rank for a, b in both["accuracy"])
+    ranked = [(clean.rank, faithful.rank) for clean, faithful in both["accuracy"] if clean.rank is not None]
+    known, changed = len(ranked), sum(clean != faithful for clean, faithful in ranked)
     named = known > 1 and not evidence.is_small(dataset)
     return f"{text}; {changed} of {known} models change rank." if named else f"{text}."
 
@@ -199,7 +200,9 @@ def _uncertainty(evidence: Evidence, dataset: str) -> str:
 
 def _rank(evidence: Evidence, dataset: str, model: str, protocol: str) -> Cell:
     number = evidence.number(dataset, model, "accuracy", protocol=protocol)
-    return MISSING if evidence.is_small(dataset) else rank_cell(number, exact=protocol == "faithful")
+    if evidence.is_small(dataset) or len(evidence.candidates(dataset)) < 2:
+        return MISSING
+    return rank_cell(number, exact=protocol == "faithful")
 
 
 PROTOCOLS_SECTION = PageSection(

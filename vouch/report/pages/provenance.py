@@ -207,15 +207,20 @@ def _model(evidence: Evidence, name: str) -> list[Cell]:
     stages = [f"pin@{name}", f"extract@{name}-DATASET", "score@DATASET"]
     recipe = PurePosixPath(str(evidence.setup["models"][name])).name
     if recipe in evidence.setup.get("train", {}):
-        origin, weights = Cell("trained here", f"train.{recipe}"), Cell("in the list of files")
+        origin, weights = Cell("trained here", f"train.{recipe}"), IN_LIST
         stages.insert(0, f"train@{recipe}")
     elif any(engine.startswith("released/") for engine in known):
         origin, weights = Cell("released answers"), Cell("–")
     else:
-        origin, weights = _locked(evidence.setup.get("locked", {}).get(name, {}))
+        folder = {"source": {"path": str(evidence.setup["models"][name])}}  # a model without an entry
+        origin, weights = _locked(evidence.setup.get("locked", {}).get(name, folder))
     return cells(
         *(name, origin, weights, ", ".join(known) or "–"), f"data/models/{name}.json", ", ".join(stages)
     )
+
+
+IN_LIST = Cell("in the list of files")
+"""The digests of a folder's weights are recorded by its pin alone."""
 
 
 def _locked(entry: dict[str, Any]) -> tuple[Cell, Cell]:
@@ -227,7 +232,9 @@ def _locked(entry: dict[str, Any]) -> tuple[Cell, Cell]:
     elif source.get("kind") == "server":
         return Cell("a server", str(source.get("name") or "")), Cell("not known")
     else:
-        origin = Cell(str(source.get("path", "a folder")))
+        origin = Cell(PurePosixPath(str(source.get("path") or "a folder")).name, "a folder")
+        if not files:
+            return origin, IN_LIST
     weights = [f"{name} {digest}" for name, digest in files.items() if name.endswith(".safetensors")]
     return origin, Cell(", ".join(weights)) if weights else Cell("no digest recorded", tone="bad")
 

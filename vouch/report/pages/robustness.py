@@ -41,7 +41,7 @@ VERDICT_COLOURS: dict[CoverageVerdict, str] = {
     "on target": alt.BLUE,
     "above": alt.GREEN,
 }
-STEP, LABELS, LETTER = 18, 270, 7
+STEP, LABELS = 18, 280
 SHIFT_TIPS = alt.tips(".1%", model_n="Model", asked_n="Asked", value="Coverage", low="from", high="to")
 
 
@@ -84,9 +84,7 @@ def shift_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
 def _shift_panel(
     data: pd.DataFrame, model: str, order: list[str], least: float, aim: float, first: bool
 ) -> Any:
-    # Room for letters that are wider than those of the measured font.
-    extent = min(LABELS, LETTER * max(map(len, order))) if first else 0
-    rows = alt.rows("asked", order, LABELS, minExtent=extent, labels=first, ticks=first)
+    rows = alt.rows("asked", order, LABELS, labels=first, ticks=first)
     rows["scale"] = alt.Scale(domain=order)
     across = alt.shares("Coverage", least, 5)
     scale = alt.Scale(domain=list(VERDICT_COLOURS), range=list(VERDICT_COLOURS.values()))
@@ -279,7 +277,8 @@ def _robustness_blocks(evidence: Evidence, dataset: str) -> list[Block]:
         ((name, model), {"model": model, "variation": variation, "score": score})
         for (variation, score), name in names.items()
         for model in evidence.models(dataset)
-        if any(
+        if not (variation and is_original_to(evidence, dataset, model, variation))
+        and any(
             each.number(evidence, dataset, model, variation=variation, score=score)
             for each in ROBUSTNESS_TABLE.measures
         )

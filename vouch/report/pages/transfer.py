@@ -288,30 +288,37 @@ def _sweep_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     of_models = points(evidence, dataset)
     if not of_models:
         return []
-    shares = sorted({point.share for found in of_models.values() for point in found})
-    columns = [Column("Model"), ITEMS]
-    for what, help in (
-        ("coverage %", "share of LAC sets that contain the correct answer"),
-        ("set size", "options in a LAC set"),
-    ):
-        columns += [
-            Column(f"{share} %: {what}", f"{help}, with {share} % of the questions for calibration", True)
-            for share in shares
-        ]
-    rows = []
-    for model, found in of_models.items():
-        at = {point.share: point for point in found}
-        items = max((point.coverage.items for point in found), default=0)
-        coverage = (figure(at[share].coverage, 1, 100) if share in at else MISSING for share in shares)
-        size = (figure(at[share].size, 2) if share in at else MISSING for share in shares)
-        rows.append(cells(model, items, *coverage, *size))
-    grid = Grid("sweep", f"{dataset}: sets by the share of questions used for calibration", columns, rows)
     model = representative(evidence, dataset)
     return [
         *_sweep_sentence(model, of_models[model], evidence.is_small(dataset)),
         Figures([f"sweep-{dataset}"]),
-        Folded("As a table", [grid]),
+        Folded("As tables", [_sweep_grid(dataset, of_models, panel) for panel in SWEEP_TABLES]),
     ]
+
+
+# panel -> caption, help of a column, digits and factor of its numbers
+SWEEP_TABLES = {
+    "coverage": ("coverage, %", "share of LAC sets that contain the correct answer", (1, 100.0)),
+    "size": ("set size", "options in a LAC set", (2, 1.0)),
+}
+
+
+def _sweep_grid(dataset: str, of_models: dict[str, list[Point]], panel: str) -> Grid:
+    """A row for each model, a column for each share."""
+    title, help, unit = SWEEP_TABLES[panel]
+    shares = sorted({point.share for found in of_models.values() for point in found})
+    columns = [
+        Column("Model"),
+        ITEMS,
+        *(Column(f"{share} %", f"{help}, with {share} % for calibration", True) for share in shares),
+    ]
+    rows = []
+    for model, found in of_models.items():
+        at = {point.share: getattr(point, panel) for point in found}
+        items = max((point.coverage.items for point in found), default=0)
+        rows.append(cells(model, items, *(figure(at.get(share), *unit) for share in shares)))
+    caption = f"{dataset}: {title} by the share of questions used for calibration"
+    return Grid(f"sweep-{panel}", caption, columns, rows)
 
 
 def _sweep_sentence(model: str, found: Sequence[Point], small: bool) -> list[Text]:

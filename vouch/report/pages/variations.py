@@ -3,11 +3,13 @@
 Its other sections are in image_use.py, severity.py and robustness.py.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
 
+from vouch.metrics.comparison.leaderboard import ENOUGH
 from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
 from vouch.report.claims import above_chance, chosen, effects, losses
@@ -73,7 +75,7 @@ def variations_frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFra
     for model in chosen(evidence, dataset):
         for variation in real_changes(found):
             cost = found.get((model, variation, *measure))
-            if cost is None:
+            if cost is None or is_original_to(evidence, dataset, model, variation):
                 continue
             claim = effects(evidence).get((dataset, model, variation))
             verdict = "not shown" if claim is None else "gains" if claim.above else "costs"
@@ -109,18 +111,20 @@ def _variations_panel(data: pd.DataFrame, panel: str, model: str, order: list[st
 
 
 def variations_chart(evidence: Evidence, dataset: str) -> Any:
-    """Three panels side by side for each model, a point per variation; None if a panel would be empty."""
+    """Three panels side by side for each model, a point per variation; None if a panel would be empty.
+
+    Two panels if all sets have too few questions to be compared.
+    """
     data = {panel: variations_frame(evidence, dataset, panel) for panel in VARIATIONS_PANELS}
+    if data["size"].empty and evidence.numbers(dataset, *SIZE_LAC):
+        del data["size"]
     if any(found.empty for found in data.values()):
         return None
     models = list(dict.fromkeys(data["accuracy"]["model"]))
     order = [meaning(name) for name in real_changes(costs(evidence, dataset))]
     lines = [
         alt.hconcat(
-            *(
-                _variations_panel(data[panel], panel, model, order, model == models[-1])
-                for panel in VARIATIONS_PANELS
-            ),
+            *(_variations_panel(data[panel], panel, model, order, model == models[-1]) for panel in data),
             spacing=alt.SPACING,
             bounds="flush",  # aligns the panels of all models
         ).properties(title=model)
@@ -161,8 +165,13 @@ correct and guessing improves; that gain is subtracted. Intervals are over items
 are made about variations that take away the image or the question.""")
 SIZES = (
     "in options; sets are recalibrated for the variation, so coverage is kept and the cost shows up here; "
-    "intervals treat the thresholds as fixed and are too narrow, so no claims are made"
+    "intervals treat the thresholds as fixed and are too narrow, so no claims are made; no change if a "
+    "threshold is infinite, or if the variation asks only some of the questions and fewer than "
+    f"{ENOUGH} groups of them, because few questions alone enlarge the sets"
 )
+TOO_FEW = replace(MISSING, note="too few to calibrate")
+ASKED_ONCE = replace(MISSING, note="the original prompt")
+"""In place of the change of a model that a variation asks its original prompt again."""
 VARIATIONS_COLUMNS = (
     Column("Variation"),
     Column("Model"),
@@ -281,13 +290,22 @@ def _variations_grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
             if accuracy is None:
                 continue
             place = (dataset, model, variation)
+            if is_original_to(evidence, dataset, model, variation):
+                same = Cell(formatting.number(100 * accuracy.value, 1), key=accuracy.value)
+                blank = [MISSING] * (len(VARIATIONS_COLUMNS) - 4)
+                rows.append(cells(variation_cell(variation), model, same, ASKED_ONCE, *blank))
+                continue
+            sizes = (
+                _change(size, 2, 1) if size or not evidence.number(dataset, model, *measure) else TOO_FEW
+                for size, measure in ((lac, SIZE_LAC), (aps, SIZE_APS))
+            )
             guess = "" if accuracy.guess is None else f"guess {formatting.number(100 * accuracy.guess, 0)}"
             rows.append(
                 cells(
                     *(variation_cell(variation), model),
                     Cell(formatting.number(100 * accuracy.value, 1), guess, accuracy.value),
                     _change(accuracy.net, 1, 100, _tone(effects(evidence).get(place))),
-                    *(_change(confidence, 1, 100), _change(lac, 2, 1), _change(aps, 2, 1)),
+                    *(_change(confidence, 1, 100), *sizes),
                     *(percent(cost.value if cost else None) for cost in (flipped, not_flipped)),
                 )
             )

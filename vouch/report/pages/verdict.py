@@ -236,7 +236,8 @@ def _because(evidence: Evidence, leader: str | None, dataset: str) -> str:
         return ""
     tied = leaders(evidence, dataset)
     best = leader if leader in tied else ""
-    questions = formatting.plural(evidence.questions(dataset), "question")
+    bare = evidence.without_image(dataset)
+    questions = formatting.plural(evidence.questions(dataset), "question") + (f" ({bare})" if bare else "")
     if best or len(known) == 1:
         model, number = (best, known[best]) if best else next(iter(known.items()))
         text = f"{model} answers {formatting.percent(number.value)} of {questions} correctly"
@@ -308,7 +309,11 @@ def _row(evidence: Evidence, dataset: str, by_text: bool, paired: bool) -> Seque
         percent(evidence.chance(dataset) or None),
         *([_of_text(evidence, dataset)] if by_text else []),
         *of_sets,
-        evidence.questions(dataset),
+        Cell(
+            formatting.count(evidence.questions(dataset)),
+            evidence.without_image(dataset),
+            evidence.questions(dataset),
+        ),
         *([MISSING if evidence.is_small(dataset) else percent(effect)] * paired),
     )
 
