@@ -9,7 +9,9 @@ from tests.checkouts.checkout import ROOT, SHARED, Checkout
 from tests.docs.page import runner, today
 
 RELEASED = SHARED / "reference/vlm-uncertainty-bench/pickles"
-WRITE = "other outputs: `python -m tests.docs.page CHECKOUT PAGE` writes them into the page; then read its prose"
+WRITE = (
+    "other outputs: `python -m tests.docs.page CHECKOUT PAGE` writes them into the page; then read its prose"
+)
 pytestmark = pytest.mark.slow
 
 
