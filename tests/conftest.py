@@ -25,6 +25,7 @@ settings.load_profile("untimed")
 # checkout that most of them share; the second and third can begin without it.
 LONGEST = [
     "runners",
+    "tutorials",
     "released",
     "real_data",
     "dvc_commands",

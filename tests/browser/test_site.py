@@ -122,7 +122,7 @@ def test_the_first_screen_is_light_and_usable_before_items(window):
 
 @pytest.mark.parametrize("place", ["index.html", "pages/calibration.html"])
 def test_every_figure_answers_to_the_pointer_and_has_files(reports, window, place):
-    page = window().open(place)
+    page = window(reduced_motion="reduce").open(place)  # else the page still scrolls as the pointer arrives
     page.locator("main details").evaluate_all("all => all.forEach((one) => { one.open = true; })")
     figure = page.locator("figure").first
     for kind in ("svg", "png", "pdf"):

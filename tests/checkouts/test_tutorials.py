@@ -9,6 +9,9 @@ from tests.checkouts.checkout import ROOT, SHARED, Checkout
 from tests.docs.page import runner, today
 
 RELEASED = SHARED / "reference/vlm-uncertainty-bench/pickles"
+WRITE = (
+    "other outputs: `python -m tests.docs.page CHECKOUT PAGE` writes them into the page; then read its prose"
+)
 pytestmark = pytest.mark.slow
 
 
@@ -26,7 +29,7 @@ def clone(tmp_path: Path) -> Checkout:
 
 def test_from_two_models_to_a_decision(clone: Checkout) -> None:
     page = (ROOT / "docs/tutorial.md").read_text("utf-8")
-    assert today(page, runner(clone)) == page
+    assert today(page, runner(clone)) == page, WRITE
     report = (clone.path / "reports/pages/calibration.html").read_text("utf-8")
     assert 'id="answering"' in report and 'id="transfer"' in report, "the parts that the pictures show"
 
@@ -40,4 +43,4 @@ def test_from_a_table_of_a_paper_to_intervals(clone: Checkout) -> None:
             shutil.copy(file, copy)
 
     page = (ROOT / "docs/tutorial-papers.md").read_text("utf-8")
-    assert today(page, runner(clone, {"git clone": released})) == page
+    assert today(page, runner(clone, {"git clone": released})) == page, WRITE

@@ -191,6 +191,7 @@ LINES: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
     "two": ([{**CHOICE, "options": ["yes", "no"]}, {**CHOICE, "options": ["left", "right"], "images": ["a.png", "a.png"]}], {}),
     "many": ([CHOICE | SHOWN] * 4, {"variations": ["original", "circular", "tests", "vs_e", "text_only", "ls_n+vr_b"]}),
     "sampled": ([CHOICE | {"group": f"g{n}"} for n in range(30)], {"sample": {"share": 0.5}}),
+    "texts": ([CHOICE | SHOWN, OPEN], {"outputs": ["text"]}),
     "skipped": ([CHOICE, {"question": "?"}, CHOICE | {"answer": 7}], {"settings": {"on_error": "skip"}}),
 }  # fmt: skip
 """Lines of own datasets, and further keys of their entries."""

@@ -140,6 +140,14 @@ def test_the_better_corner_is_marked_and_no_name_covers_it(evidence: Evidence) -
         assert {"better", BEST, alt.INTERVAL} <= set(re.findall(r">([^<>]+)</text>", drawn))
 
 
+def test_a_model_whose_name_fits_nowhere_is_in_a_legend(make: Make) -> None:
+    names = [f"a_model_with_a_name_as_long_as_half_of_the_chart_{number:02}" for number in range(10)]
+    evidence = make(Made(accuracy={name: 0.9 - 0.05 * at for at, name in enumerate(names)}))
+    (dataset,) = evidence.datasets
+    texts = re.findall(r">([^<>]+)</text>", drawing.svg(accuracy_and_set_size_chart(evidence, dataset)))
+    assert set(names) <= set(texts)
+
+
 def test_coverage_of_the_scores_is_side_by_side(evidence: Evidence) -> None:
     (dataset,) = evidence.datasets
     chart = coverage_chart(evidence, dataset)

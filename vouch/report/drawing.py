@@ -60,7 +60,7 @@ CONFIG: dict[str, Any] = {
     "legend": {
         **_TEXT,
         **{"orient": "top", "title": None, "symbolSize": 70, "symbolOpacity": 1},
-        **{"columnPadding": 28, "labelLimit": 280},
+        **{"columnPadding": 28, "labelLimit": 400},
         "layout": {"top": {"direction": "vertical", "anchor": "start", "margin": 4}},
     },
     "header": {**_TEXT, "titleColor": vegalite.INK},

@@ -234,12 +234,12 @@ def in_legend(
     key = Field("line:N")
     if name == next(iter(names)):  # the first one describes the scale and the legend for all
         legend = {"symbolType": "stroke", "symbolStrokeColor": MUTED, "symbolSize": 300}
-        key["legend"] = legend | _legend_columns(list(names), width)
+        key["legend"] = legend | legend_columns(list(names), width)
         key["scale"] = Scale(domain=list(names), range=[list(each) for each in names.values()])
     return line.transform_calculate(line=json.dumps(name)).encode(strokeDash=key)
 
 
-def _legend_columns(names: Sequence[str], width: float) -> Part:
+def legend_columns(names: Sequence[str], width: float) -> Part:
     """The number of columns of a legend if its entries do not fit into one row."""
     entry = LETTER * max(map(len, names), default=0) + 45
     return {} if entry * len(names) <= width else {"columns": max(int(width // entry), 1)}
@@ -296,7 +296,7 @@ def model_lines(
     the axes. names: every line of the chart, with INTERVAL. width: of the legends, pixels.
     """
     shown = list(dict.fromkeys(data["model"]))
-    looks = by_model(every, shown, legend=_legend_columns(shown, width))
+    looks = by_model(every, shown, legend=legend_columns(shown, width))
     base = Chart(data).encode(x=X("at:Q", **x), color=looks["color"])
     up = Y("value:Q", **y)
     intervals = whiskers(base).mark_rule(strokeWidth=1.5, opacity=0.4).encode(y=up, y2="high:Q")

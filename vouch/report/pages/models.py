@@ -190,10 +190,13 @@ def accuracy_and_set_size_chart(
     )
     guess = f"guess, {formatting.number(100 * chance, 0)} %"
     names = {alt.INTERVAL: alt.SOLID, guess: alt.DASHED}
-    looks = alt.by_model(evidence.all_models, data["model"].tolist(), legend=None)
+    models, labels = data["model"].tolist(), _labelled(data, x, y, size)
+    # A name that finds no free place beside its point is in a legend.
+    legend = None if len(labels) == len(models) else alt.legend_columns(models, size[0])
+    looks = alt.by_model(evidence.all_models, models, legend=legend)
     base = alt.Chart(data).encode(x=across("x:Q"), y=up("y:Q"), color=looks["color"])
     whiskers = alt.in_legend(base.mark_rule(strokeWidth=1.5, opacity=0.4), alt.INTERVAL, names, size[0])
-    links, *labels = _names(_labelled(data, x, y, size), across, up)
+    links, *texts = _names(labels, across, up)
     return alt.layer(
         alt.in_legend(alt.target(chance).encode(y=up("value:Q")), guess, names, size[0]),
         whiskers.encode(x=across("x_low:Q"), x2="x_high:Q"),
@@ -203,7 +206,7 @@ def accuracy_and_set_size_chart(
         base.mark_point(filled=True, size=70, opacity=1).encode(
             shape=looks["shape"], tooltip=ACCURACY_AND_SET_SIZE_TIPS
         ),
-        *labels,
+        *texts,
         *_better(),
     ).properties(width=size[0], height=size[1])
 
@@ -286,7 +289,7 @@ def coverage_chart(evidence: Evidence, dataset: str, beside: bool = True, width:
     panels: list[Any] = []
     for score, own in data.groupby("score", sort=False):
         labels = not beside or not panels
-        rows = alt.rows("model", models, 200, labels=labels, ticks=False)
+        rows = alt.rows("model", models, 300 if beside else 200, labels=labels, ticks=False)
         base = alt.Chart(own.drop(columns=["score"])).encode(x=across, y=rows, color=colours["color"])
         whiskers = alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.5).encode(x2="high:Q")
         chart = alt.layer(
