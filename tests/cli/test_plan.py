@@ -446,6 +446,11 @@ def test_power_before_a_run_and_by_earlier_results(bare: Path, vouch: Vouch) -> 
     DIFFERENCES.write(DIFFERENCES_PATH, [row | {"low": -0.098, "high": 0.098}])
     after = shown(10)
     assert (after["left"][2:4], after["right"][2:4]) == (["results", "0.50"], ["assumed", "0.45"])
+    texts = row | {"output": TEXT, "low": -0.196, "high": 0.196}
+    DIFFERENCES.write(DIFFERENCES_PATH, [texts, row | {"low": -0.098, "high": 0.098}])
+    assert shown(10)["left"][3] == "0.50", "of the main request type"
+    DIFFERENCES.write(DIFFERENCES_PATH, [texts, row | {"low": 0.0, "high": 0.0}])
+    assert shown(10)["left"][2] == "assumed", "texts say nothing of letters"
     assert "give --power between 0 and 100" in vouch("plan", "--power", 0, status=1)
     assert "--power 30: above 20 points, the largest" in vouch("plan", "--power", 30, status=1)
 
