@@ -76,8 +76,8 @@ def unanswered(metrics: Iterable[Mapping[str, Any]]) -> frozenset[Place]:
 
 
 def outputs_of(places: Iterable[Place], mute: Collection[Place] = ()) -> dict[str, tuple[str, ...]]:
-    """By dataset, its request types, first the main one, which headlines use: the first of OUTPUTS in which at
-    least two models have answers, so that they can be compared; else the first in which one has.
+    """By dataset, its request types, first the main one, which headlines use: the first of OUTPUTS in which
+    at least two models have answers, so that they can be compared; else the first in which one has.
 
     mute: places without an answer. Request types in which no model has one are left out, unless no other is
     there.
