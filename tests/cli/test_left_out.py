@@ -15,7 +15,7 @@ from tests.report.project import SCORING, parts
 from vouch.metrics.text.judge import key
 from vouch.metrics.text.reader.options import Choices
 from vouch.metrics.unranked import outputs_of
-from vouch.models.kinds import NO_LOGPROBS
+from vouch.models.unsupported import NO_LOGPROBS
 from vouch.pipeline.yaml12 import load as load_yaml
 from vouch.report.caveats import NOTE, REMEDY, left_out
 from vouch.report.claims import leaders

@@ -27,9 +27,10 @@ from vouch.datasets.options import BUILT_SCHEMES
 from vouch.datasets.read.files import SourceFiles
 from vouch.models.batching import Passes, PlannedRow, count_passes
 from vouch.models.config import ExtractConfig
-from vouch.models.kinds import cannot_give, sees_images
+from vouch.models.kinds import sees_images
 from vouch.models.lock_entry import LockEntry
 from vouch.models.packs import PACK_PROMPTS
+from vouch.models.unsupported import cannot_give
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.records import intact
