@@ -32,7 +32,6 @@ from vouch.models.engine import (
     TextAnswer,
     letter_flags,
 )
-from vouch.models.lock_entry import OPENAI
 from vouch.models.server import completions
 from vouch.models.server.client import Client, GivenUp, RequestTally, ServerSettings, TurnedDown, connection
 from vouch.models.server.images import data_url
@@ -43,7 +42,7 @@ from vouch.models.server.problems import (
     largest_allowed,
     takes_no_images,
 )
-from vouch.models.unsupported import NO_SCORES
+from vouch.models.unsupported import NO_SCORES, scores_texts
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import OTHER_MODEL, Pin, Reasoning
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
@@ -233,7 +232,7 @@ class ServerEngine:
         # Questions to which it said that it takes no images: they wait until the end as well.
         self._sightless: dict[str, list[Answered]] = {output: [] for output in OUTPUTS}
         self._unwilling: list[Refusal] = []  # its messages when it rejected them
-        self._scored: bool | None = False if url == OPENAI else None  # None until it is known
+        self._scored: bool | None = None if scores_texts(url) else False  # None until it is known
         # Answers without log-probabilities, while none had any: they wait until the end.
         self._waiting: dict[str, list[tuple[Job, Refusal]]] = {LETTERS: [], LIKELIHOOD: []}
 
