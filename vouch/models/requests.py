@@ -473,6 +473,15 @@ def _known(dataset: DatasetRequests) -> Iterator[tuple[str, Member, list[dict[st
 
 
 def _if_able(dataset: DatasetRequests, member: Member, output: str) -> Member:
-    """The prompt; refused if its answer did not come because the model was seen to be unable."""
-    known = all(key in dataset.caches[output] for key in member.keys)
-    return member if known else replace(member, keys=(), problem=dataset.unable[output])
+    """The prompt; refused if its answer did not come because the model was seen to be unable.
+
+    Raises UserError if it is missing for another reason.
+    """
+    if all(key in dataset.caches[output] for key in member.keys):
+        return member
+    if output not in dataset.unable:
+        raise UserError(
+            f"{dataset.label}: the {output} of prompt {member.prompt['id']} are missing from the work cache; "
+            "run it again"
+        )
+    return replace(member, keys=(), problem=dataset.unable[output])
