@@ -110,6 +110,8 @@ def test_a_model_without_images_is_asked_a_question_once(
     found = estimate(TEN, entry, names[:-1])
     assert [found.of(GREEDY, "m", "d", sees).answers for sees in (True, False)] == [60, 30]
     assert estimate(TEN, entry, ["vr_b"]).of(GREEDY, "m", "d", sees=False).answers == 10
+    own = entry.model_copy(update={"variations": ["original"], "outputs": [TEXT]})
+    assert estimate(TEN, own, names[:-1], [LETTERS]).outputs == {TEXT: 10}, "the entry's own come first"
     released = entry.model_copy(update={"loader": "released"})
     assert estimate(TEN, released, ["original"]).of(GREEDY, "m", "d", sees=True).answers == 0
 
