@@ -27,14 +27,15 @@ from vouch.datasets.options import BUILT_SCHEMES
 from vouch.datasets.read.files import SourceFiles
 from vouch.models.batching import Passes, PlannedRow, count_passes
 from vouch.models.config import ExtractConfig
-from vouch.models.kinds import cannot_give, sees_images
+from vouch.models.kinds import sees_images
 from vouch.models.lock_entry import LockEntry
 from vouch.models.packs import PACK_PROMPTS
+from vouch.models.unsupported import cannot_give
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.records import intact
 from vouch.prompts.combination import load_variation
-from vouch.prompts.config import RELEASED
+from vouch.prompts.config import config_of
 from vouch.prompts.draft import IMAGES, Item
 from vouch.prompts.template import read_template
 from vouch.tables.asked import (
@@ -222,14 +223,15 @@ _PROBES = (
 
 
 def estimate(
-    items: Items, entry: DatasetEntry, variations: Sequence[str], wanted: Sequence[str] | None = None
+    items: Items, entry: DatasetEntry, variations: Sequence[str], outputs: Sequence[str] | None = None
 ) -> Count:
     """Estimates prompts for a dataset that has none yet, by its kinds of questions.
 
-    wanted: `outputs` of the profile. Raises UserError.
+    variations, outputs: the profile's, for entries that name none. Raises UserError.
     """
-    template = read_template(entry.template, entry.variant, entry.outputs or wanted)
-    loaded = list(map(load_variation, variations))
+    config = config_of(entry.model_dump(), variations, outputs)
+    template = read_template(config.template, config.variant, config.outputs)
+    loaded = list(map(load_variation, config.variations))
     kinds = kinds_of_questions(entry)
     count, prompts, asked = items.count or 0, 0, {}
     for one in loaded:
@@ -239,16 +241,16 @@ def estimate(
             if probe.kind in kinds and one.answers(probe) is not None
         ]
         most = max(drafts, default=0)
-        repeated = bool(most) and repeats(f"/{one.name}/1", one.name) in variations
+        repeated = bool(most) and repeats(f"/{one.name}/1", one.name) in config.variations
         prompts += count * most
         asked[one.name] = count * (most - repeated)
-    outputs = {*(template.outputs if "choice" in kinds else ()), *((TEXT,) if "text" in kinds else ())}
-    outputs = set() if entry.loader == RELEASED else outputs
+    given = {*(template.outputs if "choice" in kinds else ()), *((TEXT,) if "text" in kinds else ())}
+    given = given if config.asked else set()
     guessed = items.groups or any(part.name == CIRCULAR for one in loaded for part in one.parts)
 
     def counted(asked: Mapping[str, int]) -> Count:
-        answers = {output: sum(asked.values()) for output in OUTPUTS if output in outputs}
-        texts = asked if TEXT in outputs else {}
+        answers = {output: sum(asked.values()) for output in OUTPUTS if output in given}
+        texts = asked if TEXT in given else {}
         rows = {PlannedRow(output, TEXT_TOKENS): number for output, number in answers.items()}
         bound = "about" if guessed else "at most"
         return Count(prompts, answers, rows, texts, bound, mixed=len(kinds) > 1)
@@ -347,8 +349,7 @@ def count_datasets(
     """Prompts of each dataset: counted in its table or, if `touched` stages will make a new one, in the lines
     of its source, and estimated if these do not tell or if `prepare` will refuse them."""
     return {
-        name: _ahead(project, name)
-        or estimate(items[name], entry, variations_of(project, name), project.outputs)
+        name: _ahead(project, name) or estimate(items[name], entry, project.variations, project.outputs)
         if f"vary@{name}" in touched
         else count_prompts(prompts_path(name))
         for name, entry in project.datasets.items()
@@ -440,9 +441,9 @@ def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int,
     """Requests, tokens in, tokens out, and their price, for an entry that has prices.
 
     Letters cost one output token, and so does each request in which a server scores a prompt or one of its
-    options. Texts cost `cap` tokens after the thought. What the model has no answers to is not asked.
+    options. Texts cost `cap` tokens after the thought. counts: without what the model has no answers to.
     """
-    prices, thought, lacking = entry.prices, entry.thought_tokens, cannot_give(entry)
+    prices, thought = entry.prices, entry.thought_tokens
     assert prices
     short, texts, words = 0, 0, 0.0
     for one in counts:
@@ -450,9 +451,6 @@ def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int,
             TEXT: one.outputs.get(TEXT, 0) + one.samples,
             LETTERS: one.outputs.get(LETTERS, 0),
             LIKELIHOOD: (1 + OPTIONS) * one.outputs.get(LIKELIHOOD, 0),
-        }
-        asked = {
-            output: number for output, number in asked.items() if output == TEXT or output not in lacking
         }
         words += sum(number * one.prompt_tokens(output) for output, number in asked.items())
         texts, short = texts + asked.pop(TEXT), short + sum(asked.values())

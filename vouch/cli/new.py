@@ -17,10 +17,11 @@ from vouch.cli.use import MODELINE, PROFILES, as_params, edited, editor, flow, f
 from vouch.datasets.loaders import jsonl
 from vouch.datasets.read.files import SourceFiles
 from vouch.datasets.read.forms import ENDINGS
-from vouch.models.kinds import cannot_give, check_model_type, sees_images
+from vouch.models.kinds import check_model_type, sees_images
 from vouch.models.lock_entry import SERVER_ENGINE, LockEntry
 from vouch.models.pins import PICKLED, check_model_folder, is_model
 from vouch.models.released.files import INDEX, answer_files
+from vouch.models.unsupported import cannot_give
 from vouch.params.check import TRAINED, check_params
 from vouch.params.project import MODELS, PARAMS, Models
 from vouch.pipeline.errors import UserError, did_you_mean

@@ -30,6 +30,7 @@ from vouch.cli.printing import Column, and_more, as_json, paragraphs, table, wra
 from vouch.cli.use import PROFILES, absent_models, profile_text
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.metrics.comparison.statistics import deviation, finds, questions_for
+from vouch.metrics.unranked import outputs_of
 from vouch.params.check import check_params
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.dag import PARAMS, read_dag
@@ -494,15 +495,19 @@ def _claims(project: Project, items: Mapping[str, Items]) -> int:
 
 
 def _seen() -> dict[str, float]:
-    """By dataset, the median spread over pairs of models in earlier results, for the first request type."""
+    """By dataset, the median spread over pairs of models in earlier results, for its main request type."""
     if not DIFFERENCES_PATH.exists():
         return {}
-    spreads: dict[str, dict[str, list[float]]] = {}
-    for row in DIFFERENCES.read(DIFFERENCES_PATH).to_pylist():
-        if row["low"] is not None and row["low"] < row["high"]:
-            of_output = spreads.setdefault(row["dataset"], {}).setdefault(row["output"], [])
-            of_output.append(deviation(row["low"], row["high"], row["items"]))
-    return {name: median(of[min(of, key=OUTPUTS.index)]) for name, of in spreads.items()}
+    rows = DIFFERENCES.read(DIFFERENCES_PATH).to_pylist()
+    main = outputs_of(
+        (row[side], row["dataset"], row["output"]) for row in rows for side in ("first", "second")
+    )
+    spreads: dict[str, list[float]] = {}
+    for row in rows:
+        if row["output"] == main[row["dataset"]][0] and row["low"] is not None and row["low"] < row["high"]:
+            spread = deviation(row["low"], row["high"], row["items"])
+            spreads.setdefault(row["dataset"], []).append(spread)
+    return {name: median(each) for name, each in spreads.items()}
 
 
 def _hours(project: Project, name: str, count: Count) -> float | None:
