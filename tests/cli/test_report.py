@@ -86,6 +86,8 @@ def test_a_number_has_moved_if_the_interval_of_its_paired_difference_excludes_ze
     assert (one.difference, one.items, one.of) == (pytest.approx(row["difference"]), row["items"], COUNT)
     assert (one.low, one.high) == (pytest.approx(row["low"]), pytest.approx(row["high"]))
     assert one.state == MOVED and one.then < one.now  # type: ignore[operator]
+    text = " ".join(summary(found, "v1").split())
+    assert "(the 95 % interval excludes 0; not corrected for the number of numbers, and prediction sets " in text
     error = number(found, "ece")
     assert error.difference == pytest.approx(error.now - error.then)  # type: ignore[operator]
     assert {each.state for each in found.numbers if each.line != LINE} == {SAME}

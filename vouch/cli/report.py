@@ -137,7 +137,8 @@ def summary(found: Comparison, title: str) -> str:
     states = found.states
     hidden = states[MOVED] + states[CHANGED] - len(shown)
     text += wrapped(
-        f"{states[MOVED]} moved (the 95 % interval excludes 0), {states[CHANGED]} changed otherwise"
+        f"{states[MOVED]} moved (the 95 % interval excludes 0; not corrected for the number of numbers, and "
+        f"prediction sets keep the thresholds of each run), {states[CHANGED]} changed otherwise"
         f"{f' ({hidden} only in digits that are not shown)' if hidden else ''}, {states[SAME]} are the same."
     )
     return text + "".join(map(wrapped, _answers(found)))
