@@ -21,7 +21,7 @@ from tests.cli.scored import COUNT, HOSTILE, build, stage
 from vouch.cli.against import CHANGED, GAINED, LISTED, LOST, MOVED, SAME, Comparison, Number, Side, against
 from vouch.cli.against_page import page
 from vouch.cli.leaderboard import cells
-from vouch.cli.report import summary
+from vouch.cli.report import ANSWERS, summary
 from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.leaderboard import differences
 from vouch.pipeline.dag import read_dag
@@ -107,6 +107,9 @@ def test_changed_answers_are_listed_with_both_answers(scored: Path, earlier: Pat
     (back,) = (each for each in against(side(earlier), side(scored), CONFIG).answers if each.changed)
     assert back.kinds == {**one.kinds, LOST: one.kinds[GAINED], GAINED: 0}
     assert found.variations["right", "ls_n"][1] == UNREAD
+    lines = [one._replace(line=("right", "original", "text", f"m{n}")) for n in range(ANSWERS + 2)]
+    text = summary(found._replace(answers=lines), "v1")
+    assert "\n2 more (a model on a dataset, one request type) are on the page\n" in text
 
 
 def test_text_of_others_is_harmless_in_terminal_and_page(scored: Path, tmp_path: Path) -> None:

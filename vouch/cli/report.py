@@ -195,7 +195,7 @@ def _answers(found: Comparison) -> Iterator[str]:
         kinds = ", ".join(f"{count} {kind}" for kind, count in one.kinds.items() if count)
         yield f"{where(one.line)}: {one.changed} of {one.prompts} answers changed: {kinds}"
     if len(changed) > ANSWERS:
-        yield f"{len(changed) - ANSWERS} more models with changed answers are on the page"
+        yield f"{len(changed) - ANSWERS} more (a model on a dataset, one request type) are on the page"
     every = sum(count for count, _ in found.variations.values())
     if count := sum(count for _, count in found.variations.values()):
         yield f"With all variations, {count:,} of {every:,} answers changed."
