@@ -127,6 +127,7 @@ def test_text_of_others_is_harmless_in_terminal_and_page(scored: Path, tmp_path:
     assert f"{COUNT - LISTED} more changed answers are left out." in made
     assert "v1 \ufffd[31m&lt;b&gt;" in made and not {"\x1b", "\u202e"} & set(made)
     assert 'href="items.html#right/kite-000"' in made
+    assert 'href="../a%20%231/items.html#right/kite-000"' in page(found, "v1", "../a #1/items.html")
     whole = one._replace(listed=[one.listed[0]._replace(item=HOSTILE, then="<script>", now="a\x1bb")])
     made = page(found._replace(answers=[whole]), "v1", "items.html")
     assert "#right/q%0A%1B%5B31m" in made and "&lt;script&gt;" in made and "\x1b" not in made

@@ -66,6 +66,7 @@ class Section(NamedTuple):
 def page(found: Comparison, title: str, items: str) -> str:
     """The text of the page. title: of the commit. items: the path from the page to the page Items, empty if
     there is none."""
+    items = quote(items)
     made = (_numbers(found), _answers(found, items), _questions(found), _settings(found), _outputs(found))
     return (
         environment([TEMPLATES])
@@ -155,6 +156,7 @@ def _number(one: Number) -> list[Cell]:
 
 
 def _answers(found: Comparison, items: str) -> Section:
+    """items: the address of the page Items; empty if there is none."""
     changed = [one for one in found.answers if one.changed or one.then_only or one.now_only]
     parts = [_changes(one, items, one is changed[0]) for one in changed]
     texts = []
