@@ -63,7 +63,7 @@ def number(found: Comparison, metric: str) -> Number:
 
 def test_a_run_beside_itself_moves_nothing(scored: Path) -> None:
     found = against(side(scored), side(scored), CONFIG)
-    assert found.still and set(found.states) == {SAME} and not found.answers
+    assert found.unchanged and set(found.states) == {SAME} and not found.answers
     text = summary(found, "v1")
     assert text.endswith("Nothing moved: every number and every answer is the same.\n")
     assert "params.yaml: the same" in text and "outputs with other bytes: 0 of 4" in text
@@ -87,7 +87,9 @@ def test_a_number_has_moved_if_the_interval_of_its_paired_difference_excludes_ze
     assert (one.low, one.high) == (pytest.approx(row["low"]), pytest.approx(row["high"]))
     assert one.state == MOVED and one.then < one.now  # type: ignore[operator]
     text = " ".join(summary(found, "v1").split())
-    assert "(the 95 % interval excludes 0; not corrected for the number of numbers, and prediction sets " in text
+    assert (
+        "(the 95 % interval excludes 0; not corrected for the number of numbers, and prediction sets " in text
+    )
     error = number(found, "ece")
     assert error.difference == pytest.approx(error.now - error.then)  # type: ignore[operator]
     assert {each.state for each in found.numbers if each.line != LINE} == {SAME}
@@ -156,10 +158,10 @@ def test_only_answers_to_the_same_questions_are_paired(
     then = side(earlier)
     digests = then.outs["score@both"] | {str(items_path("right")): "other"}
 
-    def place(path: Path) -> Path:
+    def path_of(path: Path) -> Path:
         return tmp_path / "items.parquet" if path == items_path("right") else earlier / path
 
-    found = against(side(scored), then._replace(outs={"score@both": digests}, place=place), CONFIG)
+    found = against(side(scored), then._replace(outs={"score@both": digests}, path_of=path_of), CONFIG)
     (each,) = (each for each in found.questions if each.dataset == "right")
     assert tuple(map(len, (each.other, each.then_only, each.now_only))) == (other, then_only, now_only)
     one = number(found, "accuracy")
@@ -181,7 +183,7 @@ def test_what_only_one_run_has_is_named(scored: Path) -> None:
     text = summary(found, "v1")
     assert "params.yaml: old (gone), score.alpha, seed (new) differ" in text
     assert "models.lock: models.x.source (gone) differs" in text
-    assert "only here: dataset right, model tiny_b" in text and not found.still
+    assert "only here: dataset right, model tiny_b" in text and not found.unchanged
     assert "0.2</td>" in page(found, "v1", "")
 
 
@@ -191,10 +193,10 @@ def test_answers_that_cannot_be_read_cost_only_their_list(
     (tmp_path / "old.parquet").write_bytes(b"PAR1")
     then = side(earlier)
 
-    def place(path: Path) -> Path:
+    def path_of(path: Path) -> Path:
         return tmp_path / "old.parquet" if path == outcomes_path("right") else earlier / path
 
-    found = against(side(scored), then._replace(place=place), CONFIG)
+    found = against(side(scored), then._replace(path_of=path_of), CONFIG)
     (note,) = found.notes
     assert note.startswith("right: its answers cannot be compared one by one: not readable as parquet")
     one = number(found, "accuracy")
