@@ -302,7 +302,7 @@ def _without_images(models: dict[str, str], lock: str) -> Iterator[str]:
 
 def _without_letters(models: dict[str, str], lock: str) -> dict[str, str]:
     """The models that give no letters, with the reason, as far as is known."""
-    entries = validated(Models, loads(lock, str(MODELS)), str(MODELS)).models
+    entries = _locked(lock)
     lacking = {name: cannot_give(entries[name]) for name in models if name in entries}
     return {name: reasons[LETTERS] for name, reasons in lacking.items() if LETTERS in reasons}
 
