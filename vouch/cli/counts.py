@@ -136,7 +136,7 @@ class Count:
     bound: empty if the prompts were counted; `at most` if they are an estimate with every variation on every
     item that may have it, or if some rewrites may be refused; `about` if the number of items or rotations is
     a guess as well. without_images: the same for a model that takes none, to which some variations are the
-    original.
+    original. refused: why `prepare` will stop at the questions, as far as their words tell.
     """
 
     prompts: int
@@ -147,6 +147,7 @@ class Count:
     sampled: tuple[tuple[int, int], ...] = ()
     mixed: bool = False
     without_images: "Count | None" = None
+    refused: str = ""
 
     @property
     def text(self) -> str:
@@ -347,20 +348,23 @@ def count_datasets(
     """Prompts of each dataset: counted in its table or, if `touched` stages will make a new one, in the lines
     of its source, and estimated if these do not tell or if `prepare` will refuse them."""
     return {
-        name: _ahead(project, name)
-        or estimate(items[name], entry, variations_of(project, name), project.outputs)
+        name: _count_ahead(project, name, items[name])
         if f"vary@{name}" in touched
         else count_prompts(prompts_path(name))
-        for name, entry in project.datasets.items()
+        for name in project.datasets
     }
 
 
-def _ahead(project: Project, name: str) -> Count | None:
-    with suppress(UserError):  # vouch/cli/plan.py says what is wrong
-        if found := ahead.prompts(name, project):
-            count = counted(lambda _: found.rows)
-            return count if found.exact else count.at_most
-    return None
+def _count_ahead(project: Project, name: str, items: Items) -> Count:
+    refused = ""
+    with suppress(UserError):  # of `rewrite` or `vary`, which will say it
+        if made := ahead.prompts(name, project):
+            refused = made.refused
+            if not refused:
+                count = counted(lambda _: made.rows)
+                return count if made.exact else count.at_most
+    count = estimate(items, project.datasets[name], variations_of(project, name), project.outputs)
+    return replace(count, refused=refused)
 
 
 def judge_prompts(

@@ -8,7 +8,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from vouch.cli import ahead
 from vouch.cli.command import argument, command, json_argument, number, wide_argument
 from vouch.cli.counts import (
     Cells,
@@ -145,7 +144,7 @@ def run(options: argparse.Namespace) -> int:
         print(as_json(named | {"following_stages": following, "only_dvc": also, "strays": strays}), end="")
         return 0
     lines = [*_lacking(project, counts, where), *_rewrites(project, items, stale), *_judge(judged)]
-    lines += [*_away(project, items), *_refused(project, stale), *absent_models(project)]
+    lines += [*_away(project, items), *_refused(counts, stale), *absent_models(project)]
     print(
         *(_head(project), _datasets(project, items, counts), _asked_in_words(project, asked)),
         *(hours_table(models), power_table(power_rows, _claims(project, items), options)),
@@ -328,14 +327,11 @@ def _away(project: Project, items: Mapping[str, Items]) -> Iterable[str]:
     return (f"{what}: {', '.join(names)}" for what, names in notes.items() if names)
 
 
-def _refused(project: Project, stale: set[str]) -> Iterable[str]:
+def _refused(counts: Mapping[str, Count], stale: set[str]) -> Iterable[str]:
     """Lines about datasets at which `prepare` will stop, as far as their words tell."""
-    for name, entry in project.datasets.items():
-        if f"prepare@{name}" in stale and ahead.readable(entry):
-            try:
-                ahead.questions(name, entry)
-            except UserError as error:
-                yield f"prepare@{name} will stop: {error}"
+    for name, count in counts.items():
+        if f"prepare@{name}" in stale and count.refused:
+            yield f"prepare@{name} will stop: {count.refused}"
 
 
 def _absent(project: Project) -> str:
