@@ -15,8 +15,9 @@ from tests.cli.conftest import Vouch, flat, set_params
 from tests.models.project import ROOT, image, prompt
 from tests.prompts.rows import item_rows, template_of
 from vouch.cli import ahead
-from vouch.cli.counts import Count, Items, cost, count_prompts, estimate, gpu_hours
+from vouch.cli.counts import Count, Items, count_prompts, estimate
 from vouch.cli.main import main as run_vouch
+from vouch.cli.prices import cost, gpu_hours
 from vouch.datasets.config import DatasetEntry
 from vouch.metrics.comparison.leaderboard import differences
 from vouch.metrics.comparison.statistics import finds
