@@ -24,13 +24,14 @@ from vouch.datasets.options import BUILT_SCHEMES
 from vouch.datasets.read.files import SourceFiles
 from vouch.models.batching import Passes, PlannedRow, count_passes
 from vouch.models.config import ExtractConfig
-from vouch.models.kinds import cannot_give, sees_images
+from vouch.models.kinds import sees_images
 from vouch.models.packs import PACK_PROMPTS
+from vouch.models.unsupported import cannot_give
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.records import intact
 from vouch.prompts.combination import load_variation
-from vouch.prompts.config import RELEASED
+from vouch.prompts.config import config_of
 from vouch.prompts.draft import IMAGES, Item
 from vouch.prompts.template import read_template
 from vouch.tables.asked import (
@@ -212,14 +213,15 @@ _PROBES = (
 
 
 def estimate(
-    items: Items, entry: DatasetEntry, variations: Sequence[str], wanted: Sequence[str] | None = None
+    items: Items, entry: DatasetEntry, variations: Sequence[str], outputs: Sequence[str] | None = None
 ) -> Count:
     """Estimates prompts for a dataset that has none yet, by its kinds of questions.
 
-    wanted: `outputs` of the profile. Raises UserError.
+    variations, outputs: the profile's, for entries that name none. Raises UserError.
     """
-    template = read_template(entry.template, entry.variant, entry.outputs or wanted)
-    loaded = list(map(load_variation, variations))
+    config = config_of(entry.model_dump(), variations, outputs)
+    template = read_template(config.template, config.variant, config.outputs)
+    loaded = list(map(load_variation, config.variations))
     kinds = kinds_of_questions(entry)
     count, prompts, asked = items.count or 0, 0, {}
     for one in loaded:
@@ -229,16 +231,16 @@ def estimate(
             if probe.kind in kinds and one.answers(probe) is not None
         ]
         most = max(drafts, default=0)
-        repeated = bool(most) and repeats(f"/{one.name}/1", one.name) in variations
+        repeated = bool(most) and repeats(f"/{one.name}/1", one.name) in config.variations
         prompts += count * most
         asked[one.name] = count * (most - repeated)
-    outputs = {*(template.outputs if "choice" in kinds else ()), *((TEXT,) if "text" in kinds else ())}
-    outputs = set() if entry.loader == RELEASED else outputs
+    given = {*(template.outputs if "choice" in kinds else ()), *((TEXT,) if "text" in kinds else ())}
+    given = given if config.asked else set()
     guessed = items.groups or any(part.name == CIRCULAR for one in loaded for part in one.parts)
 
     def counted(asked: Mapping[str, int]) -> Count:
-        answers = {output: sum(asked.values()) for output in OUTPUTS if output in outputs}
-        texts = asked if TEXT in outputs else {}
+        answers = {output: sum(asked.values()) for output in OUTPUTS if output in given}
+        texts = asked if TEXT in given else {}
         rows = {PlannedRow(output, TEXT_TOKENS): number for output, number in answers.items()}
         bound = "about" if guessed else "at most"
         return Count(prompts, answers, rows, texts, bound, mixed=len(kinds) > 1)
@@ -352,7 +354,7 @@ def _count_ahead(project: Project, name: str, items: Items) -> Count:
             if not refused:
                 count = counted(lambda _: made.rows)
                 return count if made.exact else count.at_most
-    count = estimate(items, project.datasets[name], variations_of(project, name), project.outputs)
+    count = estimate(items, project.datasets[name], project.variations, project.outputs)
     return replace(count, refused=refused)
 
 

@@ -13,10 +13,11 @@ from urllib.parse import urlsplit
 from vouch.cli.lock import locked
 from vouch.cli.use import edited, editor, flow, flowing
 from vouch.datasets.loaders import jsonl
-from vouch.models.kinds import cannot_give, check_model_type, sees_images
+from vouch.models.kinds import check_model_type, sees_images
 from vouch.models.lock_entry import SERVER_ENGINE, LockEntry
 from vouch.models.pins import PICKLED, check_model_folder, is_model
 from vouch.models.released.files import INDEX, answer_files
+from vouch.models.unsupported import cannot_give
 from vouch.params.check import TRAINED
 from vouch.params.project import MODELS, Models
 from vouch.pipeline.errors import UserError, did_you_mean

@@ -9,11 +9,11 @@ from vouch.cli.counts import Count, Items
 from vouch.cli.prices import model_costs
 from vouch.cli.printing import Column, paragraphs, table
 from vouch.metrics.comparison.statistics import deviation, finds, questions_for
+from vouch.metrics.unranked import outputs_of
 from vouch.params.project import Project
 from vouch.pipeline.errors import UserError
 from vouch.report import formatting
 from vouch.report.gates import MINIMUM, SIGNIFICANCE
-from vouch.tables.asked import OUTPUTS
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH
 
 POWER_NOTES = (
@@ -121,15 +121,19 @@ def claims_of(project: Project, items: Mapping[str, Items]) -> int:
 
 
 def _seen() -> dict[str, float]:
-    """By dataset, the median spread over pairs of models in earlier results, for the first request type."""
+    """By dataset, the median spread over pairs of models in earlier results, for its main request type."""
     if not DIFFERENCES_PATH.exists():
         return {}
-    spreads: dict[str, dict[str, list[float]]] = {}
-    for row in DIFFERENCES.read(DIFFERENCES_PATH).to_pylist():
-        if row["low"] is not None and row["low"] < row["high"]:
-            of_output = spreads.setdefault(row["dataset"], {}).setdefault(row["output"], [])
-            of_output.append(deviation(row["low"], row["high"], row["items"]))
-    return {name: median(of[min(of, key=OUTPUTS.index)]) for name, of in spreads.items()}
+    rows = DIFFERENCES.read(DIFFERENCES_PATH).to_pylist()
+    main = outputs_of(
+        (row[side], row["dataset"], row["output"]) for row in rows for side in ("first", "second")
+    )
+    spreads: dict[str, list[float]] = {}
+    for row in rows:
+        if row["output"] == main[row["dataset"]][0] and row["low"] is not None and row["low"] < row["high"]:
+            spread = deviation(row["low"], row["high"], row["items"])
+            spreads.setdefault(row["dataset"], []).append(spread)
+    return {name: median(each) for name, each in spreads.items()}
 
 
 def _hours(project: Project, name: str, count: Count) -> float | None:

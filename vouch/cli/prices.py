@@ -8,7 +8,6 @@ from typing import Any
 from vouch.cli.counts import Cells, Count, take_images, what_is_lacking
 from vouch.cli.printing import Column, table, wrapped
 from vouch.models.config import ExtractConfig
-from vouch.models.kinds import cannot_give
 from vouch.models.lock_entry import LockEntry
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
@@ -75,9 +74,9 @@ def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int,
     """Requests, tokens in, tokens out, and their price, for an entry that has prices.
 
     Letters cost one output token, and so does each request in which a server scores a prompt or one of its
-    options. Texts cost `cap` tokens after the thought. What the model has no answers to is not asked.
+    options. Texts cost `cap` tokens after the thought. counts: without what the model has no answers to.
     """
-    prices, thought, lacking = entry.prices, entry.thought_tokens, cannot_give(entry)
+    prices, thought = entry.prices, entry.thought_tokens
     assert prices
     short, texts, words = 0, 0, 0.0
     for one in counts:
@@ -85,9 +84,6 @@ def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int,
             TEXT: one.outputs.get(TEXT, 0) + one.samples,
             LETTERS: one.outputs.get(LETTERS, 0),
             LIKELIHOOD: (1 + OPTIONS) * one.outputs.get(LIKELIHOOD, 0),
-        }
-        asked = {
-            output: number for output, number in asked.items() if output == TEXT or output not in lacking
         }
         words += sum(number * one.prompt_tokens(output) for output, number in asked.items())
         texts, short = texts + asked.pop(TEXT), short + sum(asked.values())
