@@ -3,7 +3,9 @@
 import json
 import re
 import shutil
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -63,10 +65,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 class Lists(BaseHTTPRequestHandler):
     """A server that lists its models; at /many several, at /none nothing that can be read.
 
-    At /v1 it takes no images, and at /quiet it gives no log-probabilities; at /many nobody knows.
+    At /v1 it takes no images, and at /quiet it gives no log-probabilities; at /many nobody knows. At /slow
+    the list comes byte by byte.
     """
 
     def do_GET(self) -> None:
+        if self.path == "/slow/models":
+            return self._drip()
         listed = {"/v1/models": ["org/Big-7B"], "/many/v1/models": ["a", "b"], "/quiet/v1/models": ["quiet"]}
         names = listed.get(self.path)
         self._send(200, {"data": [{"id": name} for name in names]} if names else {"wrong": 1})
@@ -82,6 +87,12 @@ class Lists(BaseHTTPRequestHandler):
             self._send(200, {"choices": [choice]})
         else:
             self._send(400, {})
+
+    def _drip(self) -> None:
+        with suppress(OSError):
+            for byte in b"HTTP/1.0 200 OK\r\n\r\n" + b" " * 100:
+                self.wfile.write(bytes([byte]))
+                time.sleep(0.05)
 
     def _send(self, status: int, value: object) -> None:
         body = json.dumps(value).encode()
@@ -328,6 +339,7 @@ MINE = "mine --data ../signs --model"
         (f"{MINE} URL/many/v1", r"/many/v1: serves 2 models \(a, b\); choose one"),
         (f"{MINE} URL/many/v1#Nonsense-9B", "serves no model Nonsense-9B; .*a, b.*; correct the name after #"),
         (f"{MINE} URL/none", r"/none/models: gives no list of models \('data'\)"),
+        (f"{MINE} URL/slow", r"/slow/models: gives no list of models \(no whole answer within 2 s\)"),
         (f"{MINE} ../signs", r"signs: holds questions \(items.jsonl\), not a model; give it with --data"),
         (f"{MINE} ../my-model/config.json", "config.json: is one file of a model; give its folder, ../my-model"),
         (f"{MINE} ../my-model/model.safetensors", "is one file of a model; give its folder"),
@@ -342,8 +354,9 @@ MINE = "mine --data ../signs --model"
     ],
 )  # fmt: skip
 def test_what_is_refused_changes_nothing(
-    here: Path, vouch: Vouch, server: str, words: str, claim: str
+    here: Path, vouch: Vouch, server: str, monkeypatch: pytest.MonkeyPatch, words: str, claim: str
 ) -> None:
+    monkeypatch.setattr("vouch.models.server.client.LIST_SECONDS", 2.0)
     known = "models:\n  known: {source: {kind: hub, repo: owner/known-7b, revision: null}}\n"
     Path("models.lock").write_text(known, "utf-8")
     before = Path("models.lock").read_bytes()
