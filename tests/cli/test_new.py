@@ -62,6 +62,15 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return checkout
 
 
+ODD = {
+    "/rows/models": b"[1]",
+    "/null/models": b'{"data": null}',
+    "/nameless/models": b'{"data": [{}]}',
+    "/deep/models": b"[" * 200_000,
+}
+"""What a server may give instead of a list of models."""
+
+
 class Lists(BaseHTTPRequestHandler):
     """A server that lists its models; at /many several, at /none nothing that can be read.
 
@@ -72,6 +81,8 @@ class Lists(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.path == "/slow/models":
             return self._drip()
+        if self.path in ODD:
+            return self._send(200, ODD[self.path])
         listed = {"/v1/models": ["org/Big-7B"], "/many/v1/models": ["a", "b"], "/quiet/v1/models": ["quiet"]}
         names = listed.get(self.path)
         self._send(200, {"data": [{"id": name} for name in names]} if names else {"wrong": 1})
@@ -95,7 +106,7 @@ class Lists(BaseHTTPRequestHandler):
                 time.sleep(0.05)
 
     def _send(self, status: int, value: object) -> None:
-        body = json.dumps(value).encode()
+        body = value if isinstance(value, bytes) else json.dumps(value).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -305,6 +316,7 @@ def test_it_says_which_models_take_no_images(here: Path, vouch: Vouch) -> None:
 
 DATA = "mine --model ../my-model --data"
 MINE = "mine --data ../signs --model"
+FORM = r"\(answers in another form than OpenAI's\); check the address"
 
 
 @pytest.mark.parametrize(
@@ -338,7 +350,12 @@ MINE = "mine --data ../signs --model"
         (f"{MINE} data/trained", "data/trained: no such folder; give"),
         (f"{MINE} URL/many/v1", r"/many/v1: serves 2 models \(a, b\); choose one"),
         (f"{MINE} URL/many/v1#Nonsense-9B", "serves no model Nonsense-9B; .*a, b.*; correct the name after #"),
-        (f"{MINE} URL/none", r"/none/models: gives no list of models \('data'\)"),
+        (f"{MINE} URL/none", rf"/none/models: gives no list of models {FORM}"),
+        (f"{MINE} URL/rows", rf"/rows/models: gives no list of models {FORM}"),
+        (f"{MINE} URL/null", rf"/null/models: gives no list of models {FORM}"),
+        (f"{MINE} URL/nameless", rf"/nameless/models: gives no list of models {FORM}"),
+        (f"{MINE} URL/deep", rf"/deep/models: gives no list of models {FORM}"),
+        (f"{MINE} http://127.0.0.1:9/v1", r"gives no list of models \(.+\); start the server"),
         (f"{MINE} URL/slow", r"/slow/models: gives no list of models \(no whole answer within 2 s\)"),
         (f"{MINE} ../signs", r"signs: holds questions \(items.jsonl\), not a model; give it with --data"),
         (f"{MINE} ../my-model/config.json", "config.json: is one file of a model; give its folder, ../my-model"),
