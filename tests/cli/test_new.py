@@ -67,8 +67,10 @@ ODD = {
     "/null/models": b'{"data": null}',
     "/nameless/models": b'{"data": [{}]}',
     "/deep/models": b"[" * 200_000,
+    "/empty/models": {"data": []},
+    "/long/models": {"data": [{"id": "b"}, {"id": "l" * 5000}]},
 }
-"""What a server may give instead of a list of models."""
+"""What a server may give instead of a usual list of models."""
 
 
 class Lists(BaseHTTPRequestHandler):
@@ -355,6 +357,9 @@ FORM = r"\(answers in another form than OpenAI's\); check the address"
         (f"{MINE} URL/null", rf"/null/models: gives no list of models {FORM}"),
         (f"{MINE} URL/nameless", rf"/nameless/models: gives no list of models {FORM}"),
         (f"{MINE} URL/deep", rf"/deep/models: gives no list of models {FORM}"),
+        (f"{MINE} URL/empty", "/empty: serves no models yet; load one there first, or write http"),
+        (f"{MINE} URL/long", r"/long: serves 2 models \(b, l{80}\); choose one"),
+        (f"{MINE} URL/long#c", "valid: b, l{80}; correct the name"),
         (f"{MINE} http://127.0.0.1:9/v1", r"gives no list of models \(.+\); start the server"),
         (f"{MINE} URL/slow", r"/slow/models: gives no list of models \(no whole answer within 2 s\)"),
         (f"{MINE} ../signs", r"signs: holds questions \(items.jsonl\), not a model; give it with --data"),

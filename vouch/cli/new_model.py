@@ -81,8 +81,10 @@ def _of_server(given: str, lock: str, notes: list[str]) -> tuple[str, str, str]:
     url, _, name = given.partition("#")
     if not name:
         names = served(url)
+        if not names:
+            raise UserError(f"{url}: serves no models yet; load one there first, or write {url}#NAME")
         if len(names) != 1:
-            listed = ", ".join(names[:10]) or "none"
+            listed = ", ".join(_cut(names[:10]))
             raise UserError(f"{url}: serves {len(names)} models ({listed}); choose one, {url}#NAME")
         (name,) = names
     document = editor().load(lock)
@@ -132,9 +134,14 @@ def _check_listed(url: str, name: str) -> None:
         return
     if names and not {name, f"{name}:latest", name.rpartition(":")[0]}.intersection(names):
         raise UserError(
-            f"{url}: serves no model {name[:80]}; {did_you_mean(name, names)}; correct the name after #, or "
-            f"write the entry into {MODELS} by hand"
+            f"{url}: serves no model {name[:80]}; {did_you_mean(name, _cut(names))}; correct the name after "
+            f"#, or write the entry into {MODELS} by hand"
         )
+
+
+def _cut(names: Sequence[str]) -> list[str]:
+    """A server's names, short enough for a line."""
+    return [name[:80] for name in names]
 
 
 def _file(name: str) -> str:
