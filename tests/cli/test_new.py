@@ -161,6 +161,7 @@ def test_a_file_of_lines_is_data_as_its_folder_is(here: Path, vouch: Vouch) -> N
         ("\u65e5\u672c", "data"), ("\u043a\u0430\u0440\u0442\u044b", "data"), ("\U0001f98b", "data"), ("---", "data"),
         ("\xdcbung \xc4pfel", "ubung_apfel"), ("cafe\u0301", "cafe"), ("\uff2b\uff29\uff34\uff25\uff33", "kites"),
         ("\u65e5\u672c-2", "m_2"), ("kites \u65e5", "kites"), ("_Kites", "kites"), ("2024", "m_2024"),
+        (99 * "n" + "-kites", 99 * "n"),
     ],
 )  # fmt: skip
 def test_folders_may_be_named_in_other_letters(here: Path, vouch: Vouch, folder: str, name: str) -> None:
@@ -283,6 +284,7 @@ def test_the_plan_says_what_a_server_has_no_answers_to_and_how_to_ask_it(
         ("org/Big-7B", "org_big_7b", False),
         ("/", "model", False),
         ("/.gguf", "model", True),
+        ("org/" + 120 * "n", "org_" + 96 * "n", False),
     ],
 )
 def test_a_model_that_its_server_names_by_a_path_gets_the_base_name(

@@ -19,7 +19,7 @@ from vouch.models.pins import PICKLED, check_model_folder, is_model
 from vouch.models.released.files import INDEX, answer_files
 from vouch.models.unsupported import cannot_give
 from vouch.params.check import TRAINED
-from vouch.params.project import MODELS, Models
+from vouch.params.project import LONGEST_SLUG, MODELS, Models
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import loads
@@ -224,6 +224,7 @@ def relative(folder: str) -> str:
 
 
 def slug_of(name: str, other: str) -> str:
-    """A name for a folder or model, without accents; `other` if no characters of a-z and 0-9 are left."""
+    """A short name for a folder or model, without accents; `other` if none of a-z and 0-9 are left."""
     letters = "".join(char for char in unicodedata.normalize("NFKD", name) if not unicodedata.combining(char))
-    return model_slug(letters) if re.search("[a-z0-9]", letters.lower()) else other
+    slug = model_slug(letters) if re.search("[a-z0-9]", letters.lower()) else other
+    return slug[:LONGEST_SLUG].rstrip("_")
