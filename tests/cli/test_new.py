@@ -58,6 +58,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         folder.write_text('{"model_type": "llava"}', "utf-8")
     (tmp_path / "lines").mkdir()
     shutil.copy(tmp_path / "signs/items.jsonl", tmp_path / "lines/train.jsonl")
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked/items.jsonl").symlink_to("../signs/items.jsonl")
+    (tmp_path / "linked/other.jsonl").symlink_to("../lines/train.jsonl")
     monkeypatch.chdir(checkout)
     return checkout
 
@@ -336,6 +339,8 @@ FORM = r"\(answers in another form than OpenAI's\); check the address"
         (f"{DATA} ../images", "a.png: is an image; write the questions into items.jsonl beside it"),
         (f"{DATA} ../images/a.png", "a.png: is an image"),
         (f"{DATA} ../lines", r"has no items.jsonl, but train.jsonl; give that file: --data ../lines/train.jsonl"),
+        (f"{DATA} ../linked", "linked/items.jsonl: is a link .*; copy the file .*: --data ../signs$"),
+        (f"{DATA} ../linked/other.jsonl", "other.jsonl: is a link .*: --data ../lines/train.jsonl$"),
         (f"{DATA} ../empty", "empty: has no items.jsonl; write your questions into it"),
         (f"{DATA} hub:owner/data", "hub:owner/data: is not on this machine; .* with an `origin`"),
         (f"{DATA} ../signs --data ../signs/items.jsonl", "signs/items.jsonl: is given twice; name it once"),
