@@ -267,6 +267,18 @@ def test_only_data_and_models_have_no_default() -> None:
     ).read_text("utf-8")
 
 
+@pytest.mark.parametrize("key", ["outputs", "score", "score.alpha", "datasets"])
+def test_the_dag_of_a_file_that_lacks_a_key_names_the_command_that_writes_it(key: str) -> None:
+    """As params.yaml of an older checkout does."""
+    values = load(ROOT / "params.yaml")
+    section, _, inner = key.partition(".")
+    del (values[section] if inner else values)[inner or section]
+    with pytest.raises(
+        UserError, match=re.escape("} has no value; define it in params.yaml, or run `vouch use")
+    ):
+        read_dag(params=values)
+
+
 def test_the_keys_that_dvc_names_are_those_that_are_written_out() -> None:
     text = (ROOT / "dvc.yaml").read_text("utf-8")
     named = set(re.findall(r"\$\{([\w.]+)\}", text))

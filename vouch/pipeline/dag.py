@@ -130,7 +130,10 @@ def _lookup(path: str, context: Mapping[str, Any], where: str) -> Any:
     value: Any = context
     for part in path.split("."):
         if not isinstance(value, Mapping) or part not in value:
-            raise UserError(f"{where}: ${{{path}}} has no value; define it in {PARAMS}")
+            raise UserError(
+                f"{where}: ${{{path}}} has no value; define it in {PARAMS}, or run `vouch use PROFILE`, "
+                "which writes all keys"
+            )
         value = value[part]
     return value
 
