@@ -14,8 +14,10 @@ from stages.vary import main as vary
 from tests.cli.conftest import Vouch, flat, set_params
 from tests.models.project import ROOT, image, prompt
 from tests.prompts.rows import item_rows, template_of
-from vouch.cli.counts import Count, Items, cost, count_prompts, estimate, gpu_hours
+from vouch.cli import ahead
+from vouch.cli.counts import Count, Items, count_prompts, estimate
 from vouch.cli.main import main as run_vouch
+from vouch.cli.prices import cost, gpu_hours
 from vouch.datasets.config import DatasetEntry
 from vouch.metrics.comparison.leaderboard import differences
 from vouch.metrics.comparison.statistics import finds
@@ -258,14 +260,24 @@ def test_questions_that_are_not_read_are_bounded(
     assert "kites: may hold questions with options and open ones" in vouch("plan")
 
 
-def test_what_will_stop_the_run_is_said_before(bare: Path, vouch: Vouch) -> None:
+def test_what_will_stop_the_run_is_said_before(
+    bare: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (bare / "kites").mkdir()
     (bare / "kites/items.jsonl").write_text(json.dumps(CHOICE) + '\n{"question": "?"}\n', "utf-8")
     entry = {"loader": "jsonl", "source": "kites", "template": "plain"}
     models = {**load(Path("params.yaml"))["models"], "mine": "../weihgts"}
     (bare.parent / "weights").mkdir(exist_ok=True)
     set_params(datasets={"kites": entry}, models=models)
+    reads, read = list[str](), ahead.questions
+
+    def counted(name: str, entry: DatasetEntry) -> list[ahead.Row]:
+        reads.append(name)
+        return read(name, entry)
+
+    monkeypatch.setattr(ahead, "questions", counted)
     said = vouch("plan")
+    assert reads == ["kites"], "the questions of a large dataset take seconds to read"
     assert "prepare@kites will stop: kites/items.jsonl line 2 (id '2'): has no " in said
     assert "models.mine: ../weihgts is not here; did you mean weights? correct it in params.yaml" in flat(
         said
