@@ -2,8 +2,9 @@
 
 Coverage is *above* or *below* its target if it differs significantly (gates.py). If it does not, it is
 consistent with the target, and one of two things is known: its interval lies within a tolerance of the target
-(*on target*), or it is too wide to tell (*inconclusive*). Only *above* and *below* are corrected for the number
-of comparisons. The tolerance is half of the errors that the target allows: 5 points for a target of 90 %.
+(*on target*), or it is too wide to tell (*inconclusive*). Only *above* and *below* are corrected for the
+number of comparisons. The tolerance is half of the errors that the target allows: 5 points for a target of
+90 %.
 """
 
 from collections import Counter
@@ -61,7 +62,7 @@ def coverage_verdict(evidence: Evidence, dataset: str, model: str, variation: st
 
 
 def counted(evidence: Evidence, verdicts: Iterable[CoverageVerdict]) -> str:
-    """`consistent with the target in 16 (95 % interval within 5 points of it in 9, not corrected), above ...`."""
+    """`consistent with the target in 16 (95 % interval within 5 points of it in 9, not corrected), ...`."""
     of = Counter(verdicts)
     text = f"consistent with the target in {of['on target'] + of['inconclusive']}"
     if of["on target"]:
