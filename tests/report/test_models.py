@@ -372,6 +372,18 @@ def test_who_answered(make: Make) -> None:
     assert shown["others"][0] == "released answers"
 
 
+@pytest.mark.parametrize(
+    ("outputs", "words"), [(None, "those of the template"), (["text", "letters"], "text, letters")]
+)
+def test_provenance_names_what_is_asked_by_default(
+    make: Make, outputs: list[str] | None, words: str
+) -> None:
+    entry = {"loader": "jsonl", "source": "data/raw", "template": "plain"}
+    setup = {"datasets": {"shapes": entry}, "outputs": outputs, "variations": ["original", "vr_b"]}
+    caption = PROVENANCE_SECTION.build(replace(make(Made()), setup=setup))["asked"].caption
+    assert caption.endswith(f"request types: {words}; variations: original, vr_b")
+
+
 def test_engines_and_digests_of_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     paths = write_tables(Made())
