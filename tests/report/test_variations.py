@@ -438,7 +438,7 @@ def test_severity_is_drawn_where_it_was_studied(make: Make) -> None:
         SEVERITY_FIGURE.describe(evidence, "shapes"), "alpha", "from 80\u202f% to 60\u202f% at level 3"
     )
     (loss,) = SEVERITY_SECTION.summary(evidence)
-    assert mentions(loss, "The largest loss, not tested: ", " from 80\u202f% to 60\u202f% at level ")
+    assert mentions(loss, "The largest loss, not tested: ", " from 60\u202f% to 40\u202f% at level 5")
     better = edited(evidence, "leaderboard", "metric == 'accuracy' and variation != 'original'", value=0.9)
     assert list(SEVERITY_SECTION.summary(better)) == [], "no gain is called a loss"
 
