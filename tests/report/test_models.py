@@ -32,6 +32,7 @@ from vouch.report.config import ReportConfig
 from vouch.report.coverage import transfer_coverages
 from vouch.report.evidence import Answered
 from vouch.report.formatting import NARROW
+from vouch.report.gates import MINIMUM
 from vouch.report.loading import load
 from vouch.report.page import Text
 from vouch.report.pages.calibration import (
@@ -375,9 +376,7 @@ def test_who_answered(make: Make) -> None:
 @pytest.mark.parametrize(
     ("outputs", "words"), [(None, "those of the template"), (["text", "letters"], "text, letters")]
 )
-def test_provenance_names_what_is_asked_by_default(
-    make: Make, outputs: list[str] | None, words: str
-) -> None:
+def test_provenance_names_what_is_asked_by_default(make: Make, outputs: list[str] | None, words: str) -> None:
     entry = {"loader": "jsonl", "source": "data/raw", "template": "plain"}
     setup = {"datasets": {"shapes": entry}, "outputs": outputs, "variations": ["original", "vr_b"]}
     caption = PROVENANCE_SECTION.build(replace(make(Made()), setup=setup))["asked"].caption
@@ -460,11 +459,15 @@ def test_the_tile_says_where_none_is_answered_alone_and_what_the_threshold_costs
     found = answers_alone(known)
     assert ("set0", "ant") in found and ("set1", "ant") not in found
     wrong = wrong_at(known, "set1", "ant", found["set0", "ant"].threshold)
-    assert wrong is not None and wrong[0] > 0.05
+    assert wrong is not None and wrong[0].estimate > 0.05
     assert "On set1 it is shown for no question: none may be answered alone." in card.why
-    cost = f"{100 * wrong[0]:.0f}\u202f% of {wrong[1]} answers are wrong on set1"
+    share, low, high = (round(100 * end) for end in (wrong[0].estimate, wrong[0].low, wrong[0].high))
+    cost = f"{share}\u202f% ({low}–{high}) of {wrong[1]} answers are wrong on set1"
     assert f"Elsewhere the same threshold lets more errors through: {cost}." in card.why
     assert wrong_at(known, "set1", "ant", 1.1) is None, "nobody is as confident"
+    surest = known.graded("set1", "ant")["confidence"].nlargest(MINIMUM)
+    assert wrong_at(known, "set1", "ant", surest.iloc[-1]) is not None
+    assert wrong_at(known, "set1", "ant", surest.iloc[-2]) is None, "too few answers to say anything"
 
 
 @pytest.mark.parametrize("groups", [12, 29])

@@ -398,9 +398,10 @@ def _threshold_elsewhere(evidence: Evidence, model: str, dataset: str, threshold
     alike = [name for name in evidence.large if name != dataset and evidence.outputs(name)[0] == asked]
     measured = {name: wrong_at(evidence, name, model, threshold) for name in alike}
     parts = [
-        f"{formatting.percent(of[0], 0)} of {formatting.plural(of[1], 'answer')} are wrong on {name}"
+        f"{formatting.percent(of[0].estimate, 0)}{formatting.bracketed(of[0].low, of[0].high, 0, 100)} of "
+        f"{formatting.plural(of[1], 'answer')} are wrong on {name}"
         for name, of in measured.items()
-        if of and of[0] > TOLERATED
+        if of and of[0].above
     ]
     return [f"Elsewhere the same threshold lets more errors through: {formatting.listed(parts)}."] * bool(
         parts
