@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.metrics.conformal.selective import SURE, WRONG, curve
+from vouch.metrics.conformal.selective import SURE, TOLERATED, WRONG, curve
 from vouch.metrics.uncertainty import CONFIDENCE, ESTIMATES
 from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
@@ -322,7 +322,11 @@ TESTED = Column(
     "one question of each group, without the quarter of the groups that chooses the threshold",
     True,
 )
-OBSERVED, BOUND, TOLERABLE = "wrong among the answers", "bound, 90 % confidence", "5 % wrong"
+OBSERVED, BOUND, TOLERABLE = (
+    "wrong among the answers",
+    f"bound, {100 * SURE:.0f} % confidence",
+    f"{100 * TOLERATED:.0f} % wrong",
+)
 ANSWERING_LINES = {OBSERVED: alt.SOLID, BOUND: alt.DOTTED, TOLERABLE: alt.DASHED}
 ANSWERING_TIPS = alt.tips(
     ".1%", answered="Answered", wrong="Wrong", bound="Wrong, bound", threshold="Confidence"
@@ -356,7 +360,7 @@ def answering_chart(evidence: Evidence, dataset: str, columns: int = 2, width: i
         line = base.mark_line(strokeWidth=1.5, color=colour)
         panels.append(
             alt.layer(
-                named(alt.target(0.05).encode(y=alt.Y("value:Q", **up)), TOLERABLE),
+                named(alt.target(TOLERATED).encode(y=alt.Y("value:Q", **up)), TOLERABLE),
                 named(line.encode(y=bound), BOUND),
                 named(line.encode(y=observed), OBSERVED),
                 base.mark_circle(size=30, opacity=1, color=colour).encode(y=observed, tooltip=ANSWERING_TIPS),
@@ -370,9 +374,11 @@ def answering_in_words(evidence: Evidence, dataset: str) -> str:
     data = answering_frame(evidence, dataset)
     parts = []
     for model, group in data.groupby("model", sort=False):
-        low = group[group["bound"] <= 0.05]
+        low = group[group["bound"] <= TOLERATED]
         share = f"up to {formatting.percent(low['answered'].max(), 0)}" if len(low) else "no share"
-        parts.append(f"{model}, {share} of the questions with a bound of at most 5{formatting.NARROW}%")
+        parts.append(
+            f"{model}, {share} of the questions with a bound of at most {formatting.percent(TOLERATED, 0)}"
+        )
     return f"Wrong answers by share of the questions answered on {dataset}: {'; '.join(parts)}."
 
 
@@ -428,9 +434,9 @@ def _tested(evidence: Evidence, dataset: str) -> str:
     text = f"Of {whole}, {formatting.count(tested)} test the threshold."
     if not any((dataset, model) in answers_alone(evidence) for model in evidence.models(dataset)):
         text += (
-            f" No model is shown to answer some of them with at most 5{formatting.NARROW}% wrong, if that is "
-            "to hold for all models and datasets together: none may answer alone. Shares in the table hold "
-            "one by one."
+            f" No model is shown to answer some of them with at most {formatting.percent(TOLERATED, 0)} "
+            "wrong, if that is to hold for all models and datasets together: none may answer alone. Shares "
+            "in the table hold one by one."
         )
     return text
 
@@ -453,7 +459,7 @@ def _answering_sentence(evidence: Evidence, dataset: str, model: str) -> str:
         return ""
     return (
         f"{model} can answer {formatting.percent(found.answered, 0)} of the questions alone with at most "
-        f"5{formatting.NARROW}% wrong: those with a confidence of at least "
+        f"{formatting.percent(TOLERATED, 0)} wrong: those with a confidence of at least "
         f"{formatting.percent(found.threshold)}. This holds with {formatting.percent(SURE, 0)} confidence "
         "for all models and datasets together; shares in the table hold one by one."
     )
