@@ -288,8 +288,8 @@ PAIR = ["model", "output", "item"]
 FEWEST_GROUPS = 100
 """Fewest groups whose sets may be compared with those of more questions. The threshold of few questions is
 rounded up further, which enlarges their sets: n groups that calibrate cover
-ceil((n + 1)(1 - alpha)) / (n + 1) on average. With n = 50, half of these groups, that is 0.902 for a target of 0.9, and at most 0.02 more than
-any target; with n = 15 it is 0.938."""
+ceil((n + 1)(1 - alpha)) / (n + 1) on average. With n = 50, half of these groups, that is 0.902 for a target
+of 0.9, and at most 0.02 more than any target; with n = 15 it is 0.938."""
 Asked = tuple[str, str, str, str]
 """Model, dataset, output, variation."""
 

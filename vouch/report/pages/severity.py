@@ -112,8 +112,9 @@ def _severity_summary(evidence: Evidence) -> Iterator[str]:
     if losses:
         _, kind, model, dataset, first, last = min(losses, key=lambda loss: loss[:4])
         yield (
-            f"The largest loss, not tested: {model} on {dataset} goes from {formatting.percent(first['value'], 0)} to "
-            f"{formatting.percent(last['value'], 0)} at level {last['level']} of {kind}."
+            f"The largest loss, not tested: {model} on {dataset} goes from "
+            f"{formatting.percent(first['value'], 0)} to {formatting.percent(last['value'], 0)} "
+            f"at level {last['level']} of {kind}."
         )
 
 
