@@ -35,12 +35,8 @@ from vouch.report.formatting import NARROW
 from vouch.report.gates import MINIMUM
 from vouch.report.loading import load
 from vouch.report.page import Text
-from vouch.report.pages.calibration import (
-    ANSWERING_FIGURE,
-    ANSWERING_SECTION,
-    CALIBRATION_SECTION,
-    UNCERTAINTY_SECTION,
-)
+from vouch.report.pages.answering import ANSWERING_FIGURE, ANSWERING_SECTION
+from vouch.report.pages.calibration import CALIBRATION_SECTION, UNCERTAINTY_SECTION
 from vouch.report.pages.datasets import REWRITES_SECTION
 from vouch.report.pages.image_use import LOOKS_SECTION, TYPOGRAPHIC_SECTION
 from vouch.report.pages.models import RESULTS_SECTION
