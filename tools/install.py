@@ -147,8 +147,12 @@ def install_locked(extras: list[str], left_out: list[str]) -> None:
 
 
 def install_checkout() -> None:
-    """Installs this checkout as it lies, for the `vouch` command."""
-    if problem := uv("pip", "install", "--no-deps", "--no-build-isolation", "--editable", "."):
+    """Installs this checkout as it lies, for the `vouch` command.
+
+    By its path (`compat`): else a clone named vouch would hide the package from Python beside it.
+    """
+    by_path = ("--config-setting", "editable_mode=compat")
+    if problem := uv("pip", "install", "--no-deps", "--no-build-isolation", *by_path, "--editable", "."):
         stop(f"uv could not install this checkout: {problem}")
 
 

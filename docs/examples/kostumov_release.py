@@ -29,9 +29,13 @@ def main() -> None:
     models = given.models or sorted(
         path.parent.name for path in given.release.glob(f"output/*/{given.dataset}.pkl")
     )
+    wanted = [given.release / "output" / model / f"{given.dataset}.pkl" for model in models]
+    if not wanted or (missing := [path for path in wanted if not path.is_file()]):
+        parser.error(
+            f"{missing[0] if wanted else given.release / 'output'}: not here; give the clone of the release"
+        )
     (given.folder / "pickles").mkdir(parents=True, exist_ok=True)
-    for model in models:
-        source = given.release / "output" / model / f"{given.dataset}.pkl"
+    for model, source in zip(models, wanted, strict=True):
         shutil.copy(source, given.folder / "pickles" / f"{model}.{given.dataset}.pkl")
     rows = unpickle((given.folder / "pickles" / f"{models[0]}.{given.dataset}.pkl").read_bytes())
     items = pa.Table.from_pylist([_item(row) for row in rows])

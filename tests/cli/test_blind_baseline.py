@@ -20,6 +20,7 @@ from vouch.report.pages.models import RESULTS_SECTION
 from vouch.report.pages.provenance import build_items
 from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.report.table_files import headline, metrics_json
+from vouch.tables.asked import TEXT
 from vouch.tables.results import BLIND, LEADERBOARD, LEADERBOARD_PATH, blind_path, solved_blind
 
 Project = Callable[..., Path]
@@ -110,6 +111,9 @@ def test_pages_mark_the_baseline_and_what_it_solves(
     text = " ".join(part.sentences)
     assert mentions(text, f"{len(solved)} of 64 questions with an image are solved blind")
     assert mentions(text, "a guesser would solve 21.3.", "With one language model")
+    texts = replace(evidence, blind_answers=evidence.blind_answers.assign(output=TEXT))
+    (of_letters,) = parts(BLIND_SECTION.build(texts))[:1]
+    assert "solved blind" not in " ".join(of_letters.sentences), "counts are of the main request type"
     assert [row[0].text for row in part.rows] == ["tiny_a", "tiny_b"] and part.rows[1][0].note == NOTE
     unsolved, none = (part.cells(row)["Accuracy, not solved blind %"] for row in range(2))
     grades = [of["clean_correct"] for item, of in outcomes("tiny_a", "left").items() if item not in solved]

@@ -15,7 +15,7 @@ from tests.report.project import SCORING, parts
 from vouch.metrics.text.judge import key
 from vouch.metrics.text.reader.options import Choices
 from vouch.metrics.unranked import outputs_of
-from vouch.models.kinds import NO_LOGPROBS
+from vouch.models.unsupported import NO_LOGPROBS
 from vouch.pipeline.yaml12 import load as load_yaml
 from vouch.report.caveats import NOTE, REMEDY, left_out
 from vouch.report.claims import leaders
@@ -154,12 +154,20 @@ def test_a_model_without_answers_is_named_with_the_reason(
     assert "tiny_a" in vouch("compare", "tiny_a", "tiny_b")
 
 
-def test_the_main_request_type_is_the_one_that_most_models_have_answers_to() -> None:
-    every = [(model, "kites", output) for model in "abc" for output in (LETTERS, WORDS)]
-    assert outputs_of(every) == {"kites": (LETTERS, WORDS)}
-    assert outputs_of(every, [("a", "kites", LETTERS)]) == {"kites": (WORDS, LETTERS)}
-    assert outputs_of(every, [place for place in every if place[2] == LETTERS]) == {"kites": (WORDS,)}
-    assert outputs_of(every, every) == {"kites": (LETTERS, WORDS)}, "something must be said of it"
+def test_the_main_request_type_is_the_first_that_compares_two_models() -> None:
+    every = [(model, "kites", output) for model in "abcde" for output in (WORDS, LETTERS)]
+    letters = [place for place in every if place[2] == LETTERS]
+    for mute, outputs in (
+        ([], (LETTERS, WORDS)),
+        (letters[:1], (LETTERS, WORDS)),  # one server without letters moves no headline
+        (letters[:3], (LETTERS, WORDS)),
+        (letters[:4], (WORDS, LETTERS)),  # one model alone has letters: nothing to compare
+        (letters, (WORDS,)),
+        (every[1:], (WORDS,)),
+        (every[2:], (LETTERS, WORDS)),
+        (every, (LETTERS, WORDS)),  # something must be said of it
+    ):
+        assert outputs_of(every, mute) == {"kites": outputs}
     assert outputs_of([]) == {}
 
 

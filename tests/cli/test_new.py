@@ -209,7 +209,7 @@ def test_a_server_without_log_probabilities_gets_a_profile_that_asks_for_texts(
     words = [word for model in models for word in ("--model", model.replace("URL", server))]
     said = vouch("new", "mine", "--data", "../signs", *words)
     assert load(Path("profiles/mine.yaml")).get("outputs") == outputs
-    assert ("quiet gives no letters: the server gives no log-probabilities" in said) == bool(outputs)
+    assert ("quiet gives no letters: models.lock names only text" in said) == bool(outputs)
     planned = vouch("plan", "mine")
     if outputs:
         assert load(Path("models.lock"))["models"]["quiet"]["outputs"] == ["text"]
@@ -241,10 +241,10 @@ def test_the_plan_says_what_a_server_has_no_answers_to_and_how_to_ask_it(
         values |= {"outputs": outputs, "datasets": {"left": shapes | ({"outputs": entry} if entry else {})}}
         Path("profiles/mine.yaml").write_text(json.dumps(values), "utf-8")
         planned = flat(vouch("plan", "mine"))
-        assert "quiet gives no letters: the server gives no log-probabilities " in planned
+        assert "quiet gives no letters: models.lock names only text " in planned
         assert ("quiet is asked nothing of left" in planned) == bool(advice) and advice in planned
         counted = json.loads(vouch("plan", "mine", "--json"))
-        assert counted["lacking"]["quiet"]["letters"] == "the server gives no log-probabilities"
+        assert counted["lacking"]["quiet"]["letters"] == "models.lock names only text"
         assert bool(counted["answers"]) != bool(advice), "what is refused is not counted"
 
 

@@ -14,8 +14,10 @@ from stages.vary import main as vary
 from tests.cli.conftest import Vouch, flat, set_params
 from tests.models.project import ROOT, image, prompt
 from tests.prompts.rows import item_rows, template_of
-from vouch.cli.counts import Count, Items, cost, count_prompts, estimate, gpu_hours
+from vouch.cli import ahead
+from vouch.cli.counts import Count, Items, count_prompts, estimate
 from vouch.cli.main import main as run_vouch
+from vouch.cli.prices import cost, gpu_hours
 from vouch.datasets.config import DatasetEntry
 from vouch.metrics.comparison.leaderboard import differences
 from vouch.metrics.comparison.statistics import finds
@@ -23,6 +25,7 @@ from vouch.models.batching import Passes, PlannedRow
 from vouch.models.config import ExtractConfig, Sampling
 from vouch.models.lock_entry import LockEntry, Prices
 from vouch.models.packs import PACK_PROMPTS
+from vouch.models.unsupported import cannot_give
 from vouch.params.start import run_stage
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.digests import Digests
@@ -110,6 +113,8 @@ def test_a_model_without_images_is_asked_a_question_once(
     found = estimate(TEN, entry, names[:-1])
     assert [found.of(GREEDY, "m", "d", sees).answers for sees in (True, False)] == [60, 30]
     assert estimate(TEN, entry, ["vr_b"]).of(GREEDY, "m", "d", sees=False).answers == 10
+    own = entry.model_copy(update={"variations": ["original"], "outputs": [TEXT]})
+    assert estimate(TEN, own, names[:-1], [LETTERS]).outputs == {TEXT: 10}, "the entry's own come first"
     released = entry.model_copy(update={"loader": "released"})
     assert estimate(TEN, released, ["original"]).of(GREEDY, "m", "d", sees=True).answers == 0
 
@@ -255,14 +260,24 @@ def test_questions_that_are_not_read_are_bounded(
     assert "kites: may hold questions with options and open ones" in vouch("plan")
 
 
-def test_what_will_stop_the_run_is_said_before(bare: Path, vouch: Vouch) -> None:
+def test_what_will_stop_the_run_is_said_before(
+    bare: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (bare / "kites").mkdir()
     (bare / "kites/items.jsonl").write_text(json.dumps(CHOICE) + '\n{"question": "?"}\n', "utf-8")
     entry = {"loader": "jsonl", "source": "kites", "template": "plain"}
     models = {**load(Path("params.yaml"))["models"], "mine": "../weihgts"}
     (bare.parent / "weights").mkdir(exist_ok=True)
     set_params(datasets={"kites": entry}, models=models)
+    reads, read = list[str](), ahead.questions
+
+    def counted(name: str, entry: DatasetEntry) -> list[ahead.Row]:
+        reads.append(name)
+        return read(name, entry)
+
+    monkeypatch.setattr(ahead, "questions", counted)
     said = vouch("plan")
+    assert reads == ["kites"], "the questions of a large dataset take seconds to read"
     assert "prepare@kites will stop: kites/items.jsonl line 2 (id '2'): has no " in said
     assert "models.mine: ../weihgts is not here; did you mean weights? correct it in params.yaml" in flat(
         said
@@ -332,19 +347,22 @@ def test_the_price_of_requests_to_a_server() -> None:
     trees = {PlannedRow(LETTERS, 30, tree=True): 40, PlannedRow(LIKELIHOOD, 40, tree=True): 6}
     outputs = {LETTERS: 40, LIKELIHOOD: 6, TEXT: 8}
     plain = Count(40, outputs, trees | {PlannedRow(TEXT, 50): 8}, {"original": 8}, without_images=alone)
-    asked = [plain.of(SAMPLED, "m", "d")]
+
+    def asked(entry: LockEntry, config: ExtractConfig = SAMPLED) -> list[Count]:
+        return [plain.of(config, "m", "d", lacking=cannot_give(entry))]
+
     words = 40 * 71 + 8 * 6 * 90  # a server reads each prompt whole
     read = words + 88 * (85 + 4 * 170)
     written = 40 + 8 * 6 * 9
-    assert cost(openai, asked, 9) == (88, read, written, (2 * read + 10 * written) / 1e6)
-    assert cost(openai.model_copy(update={"sees": False}), asked, 9)[1] == words, "no image is sent"
-    scored = cost(vllm, asked, 9)
+    assert cost(openai, asked(openai), 9) == (88, read, written, (2 * read + 10 * written) / 1e6)
+    assert cost(openai.model_copy(update={"sees": False}), asked(openai), 9)[1] == words, "no image is sent"
+    scored = cost(vllm, asked(vllm), 9)
     assert scored[0] == 88 + 6 * 5 and scored[2] == written + 6 * 5, (
         "the prompt and four options, each scored"
     )
     assert scored[1] == words + 30 * 75 + 118 * (85 + 4 * 170)
     thinks = vllm.model_copy(update={"reasoning": Reasoning(tokens=100)})
-    requests, _, thought, _ = cost(thinks, [plain], 9)
+    requests, _, thought, _ = cost(thinks, asked(thinks, GREEDY), 9)
     assert (requests, thought) == (8, 8 * 109), "a server gives no letters of a model that thinks"
 
 
@@ -446,6 +464,11 @@ def test_power_before_a_run_and_by_earlier_results(bare: Path, vouch: Vouch) -> 
     DIFFERENCES.write(DIFFERENCES_PATH, [row | {"low": -0.098, "high": 0.098}])
     after = shown(10)
     assert (after["left"][2:4], after["right"][2:4]) == (["results", "0.50"], ["assumed", "0.45"])
+    texts = row | {"output": TEXT, "low": -0.196, "high": 0.196}
+    DIFFERENCES.write(DIFFERENCES_PATH, [texts, row | {"low": -0.098, "high": 0.098}])
+    assert shown(10)["left"][3] == "0.50", "of the main request type"
+    DIFFERENCES.write(DIFFERENCES_PATH, [texts, row | {"low": 0.0, "high": 0.0}])
+    assert shown(10)["left"][2] == "assumed", "texts say nothing of letters"
     assert "give --power between 0 and 100" in vouch("plan", "--power", 0, status=1)
     assert "--power 30: above 20 points, the largest" in vouch("plan", "--power", 30, status=1)
 

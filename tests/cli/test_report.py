@@ -21,7 +21,7 @@ from tests.cli.scored import COUNT, HOSTILE, build, stage
 from vouch.cli.against import CHANGED, GAINED, LISTED, LOST, MOVED, SAME, Comparison, Number, Side, against
 from vouch.cli.against_page import page
 from vouch.cli.leaderboard import cells
-from vouch.cli.report import summary
+from vouch.cli.report import ANSWERS, summary
 from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.leaderboard import differences
 from vouch.pipeline.dag import read_dag
@@ -63,7 +63,7 @@ def number(found: Comparison, metric: str) -> Number:
 
 def test_a_run_beside_itself_moves_nothing(scored: Path) -> None:
     found = against(side(scored), side(scored), CONFIG)
-    assert found.still and set(found.states) == {SAME} and not found.answers
+    assert found.unchanged and set(found.states) == {SAME} and not found.answers
     text = summary(found, "v1")
     assert text.endswith("Nothing moved: every number and every answer is the same.\n")
     assert "params.yaml: the same" in text and "outputs with other bytes: 0 of 4" in text
@@ -86,6 +86,10 @@ def test_a_number_has_moved_if_the_interval_of_its_paired_difference_excludes_ze
     assert (one.difference, one.items, one.of) == (pytest.approx(row["difference"]), row["items"], COUNT)
     assert (one.low, one.high) == (pytest.approx(row["low"]), pytest.approx(row["high"]))
     assert one.state == MOVED and one.then < one.now  # type: ignore[operator]
+    text = " ".join(summary(found, "v1").split())
+    assert (
+        "(the 95 % interval excludes 0; not corrected for the number of numbers, and prediction sets " in text
+    )
     error = number(found, "ece")
     assert error.difference == pytest.approx(error.now - error.then)  # type: ignore[operator]
     assert {each.state for each in found.numbers if each.line != LINE} == {SAME}
@@ -105,6 +109,9 @@ def test_changed_answers_are_listed_with_both_answers(scored: Path, earlier: Pat
     (back,) = (each for each in against(side(earlier), side(scored), CONFIG).answers if each.changed)
     assert back.kinds == {**one.kinds, LOST: one.kinds[GAINED], GAINED: 0}
     assert found.variations["right", "ls_n"][1] == UNREAD
+    lines = [one._replace(line=("right", "original", "text", f"m{n}")) for n in range(ANSWERS + 2)]
+    text = summary(found._replace(answers=lines), "v1")
+    assert "\n2 more (a model on a dataset, one request type) are on the page\n" in text
 
 
 def test_text_of_others_is_harmless_in_terminal_and_page(scored: Path, tmp_path: Path) -> None:
@@ -122,6 +129,7 @@ def test_text_of_others_is_harmless_in_terminal_and_page(scored: Path, tmp_path:
     assert f"{COUNT - LISTED} more changed answers are left out." in made
     assert "v1 \ufffd[31m&lt;b&gt;" in made and not {"\x1b", "\u202e"} & set(made)
     assert 'href="items.html#right/kite-000"' in made
+    assert 'href="../a%20%231/items.html#right/kite-000"' in page(found, "v1", "../a #1/items.html")
     whole = one._replace(listed=[one.listed[0]._replace(item=HOSTILE, then="<script>", now="a\x1bb")])
     made = page(found._replace(answers=[whole]), "v1", "items.html")
     assert "#right/q%0A%1B%5B31m" in made and "&lt;script&gt;" in made and "\x1b" not in made
@@ -150,10 +158,10 @@ def test_only_answers_to_the_same_questions_are_paired(
     then = side(earlier)
     digests = then.outs["score@both"] | {str(items_path("right")): "other"}
 
-    def place(path: Path) -> Path:
+    def path_of(path: Path) -> Path:
         return tmp_path / "items.parquet" if path == items_path("right") else earlier / path
 
-    found = against(side(scored), then._replace(outs={"score@both": digests}, place=place), CONFIG)
+    found = against(side(scored), then._replace(outs={"score@both": digests}, path_of=path_of), CONFIG)
     (each,) = (each for each in found.questions if each.dataset == "right")
     assert tuple(map(len, (each.other, each.then_only, each.now_only))) == (other, then_only, now_only)
     one = number(found, "accuracy")
@@ -175,7 +183,7 @@ def test_what_only_one_run_has_is_named(scored: Path) -> None:
     text = summary(found, "v1")
     assert "params.yaml: old (gone), score.alpha, seed (new) differ" in text
     assert "models.lock: models.x.source (gone) differs" in text
-    assert "only here: dataset right, model tiny_b" in text and not found.still
+    assert "only here: dataset right, model tiny_b" in text and not found.unchanged
     assert "0.2</td>" in page(found, "v1", "")
 
 
@@ -185,10 +193,10 @@ def test_answers_that_cannot_be_read_cost_only_their_list(
     (tmp_path / "old.parquet").write_bytes(b"PAR1")
     then = side(earlier)
 
-    def place(path: Path) -> Path:
+    def path_of(path: Path) -> Path:
         return tmp_path / "old.parquet" if path == outcomes_path("right") else earlier / path
 
-    found = against(side(scored), then._replace(place=place), CONFIG)
+    found = against(side(scored), then._replace(path_of=path_of), CONFIG)
     (note,) = found.notes
     assert note.startswith("right: its answers cannot be compared one by one: not readable as parquet")
     one = number(found, "accuracy")

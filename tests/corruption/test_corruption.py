@@ -16,8 +16,8 @@ from vouch.pipeline.errors import UserError
 KINDS = {
     "data/compare", "data/defects", "data/embeddings", "data/images", "data/items", "data/judged", 
     "data/models", "data/prompts", "data/published", "data/rejects", "data/responses", "data/rewrites",
-    "data/runs", "data/scores", "reports/assets", "reports/figures", "reports/index.html", "reports/items",
-    "reports/metrics.json", "reports/pages", "reports/plots", "reports/tables", "data/text_similarity.parquet", "data/trained", "decisions", "work cache",
+    "data/runs", "data/scores", "reports/assets", "reports/figures", "reports/headline", "reports/headline.json",
+    "reports/index.html", "reports/items", "reports/metrics.json", "reports/pages", "reports/plots", "reports/tables", "data/text_similarity.parquet", "data/trained", "decisions", "work cache",
     "model folders, by the pin", "modes", "receipts", "memory of digests", "tables that no record knows",
 }  # fmt: skip
 

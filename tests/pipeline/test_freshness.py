@@ -16,7 +16,7 @@ from vouch.pipeline.dag import Dag, Stage, left_out
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_json
-from vouch.pipeline.records import as_read, present, read_lock, receipt_path, write_receipt
+from vouch.pipeline.records import as_read, parse_lock, present, read_lock, receipt_path, write_receipt
 from vouch.pipeline.state import by_reason, settle, stamp_path, states
 from vouch.pipeline.yaml12 import dumped, load, loads
 
@@ -252,6 +252,16 @@ def test_a_damaged_lock_is_refused_in_one_line(dag, text):
         UserError, match=r"^dvc\.lock: not the lock file that DVC writes; .* `vouch store sync`"
     ):
         states(dag)
+
+
+@pytest.mark.parametrize(
+    "digest", ["xx/etc/passwd", "../" * 8 + "etc/passwd", f"{'0' * 32}/a", f"{'0' * 32}\n", "0" * 31, 1.5]
+)
+def test_a_lock_names_outputs_by_digests_and_not_by_paths(digest):
+    """A commit of others names them: `vouch show --rev` and `vouch report --against` read them in the cache."""
+    outs = [{"path": "data/a", "md5": digest}]
+    with pytest.raises(UserError, match=r"^dvc\.lock: not the lock file that DVC writes"):
+        parse_lock(dumped({"stages": {"next": {"cmd": "next", "outs": outs}}}), "dvc.lock")
 
 
 def test_a_lock_is_read_where_receipts_do_not_suffice(dag):

@@ -5,7 +5,7 @@ import pytest
 from tests.prompts.rows import laid_out
 from tests.refusals import refused
 from vouch.pipeline.yaml12 import load, loads
-from vouch.prompts.template import Template, parse_template
+from vouch.prompts.template import Template, parse_template, read_template
 
 GOOD = {"body": "{hint}{question}\n{options}", "hint": "{hint}\n", "option": "{label}) {text}"}
 QWEN = r"""
@@ -102,6 +102,15 @@ def test_a_variant_replaces_keys():
     values["variants"]["bare"]["optoin"] = "x"
     with refused(r"s\.yaml: variants\.bare: optoin: .*did you mean option"):
         parse_template(values, "s.yaml", "bare")
+
+
+@pytest.mark.parametrize("name", ["plain", "parc"])
+def test_a_variant_that_a_key_replaced_names_the_key(project, name):
+    with refused(
+        rf"{name}\.yaml: has no variant spoken any more; write `outputs: \[letters, likelihood, text\]`"
+    ):
+        read_template(name, "spoken")
+    assert read_template("kostumov", "spoken").max_tokens == 6
 
 
 def test_what_is_added_up_to_a_number():

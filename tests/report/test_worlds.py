@@ -45,7 +45,7 @@ PATTERNS = {
     "small": rf"{NAMES} (?:is|are) too small to tell(?:: {ONLY})?",
     "behind": r"(\w+) answers .*; (\w+) is [\d.]+ points behind .*",
     "change": r"(?:On \w+: )?\w+ then answers .* of [\d,]+ questions? correctly, on the original prompts .*",
-    "estimate": r"[\w ]+ answers? .* of [\d,]+ questions? correctly.*",
+    "estimate": r"[\w ]+ answers? .* of [\d,]+ questions? (?:\([\d,]+ without an image\) )?correctly.*",
     "worth": rf"{ONLY}(?:; a smaller lead is often missed)?|"
     r"(About [\d,]+ would|These) show a lead of 10 points over guessing",
     "boasts": r"Overconfident: \d+\s% confident, \d+\s% correct(?: \((\w+)\))?",

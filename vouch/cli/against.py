@@ -48,14 +48,14 @@ Outs = Mapping[str, Mapping[str, str | None]]
 
 
 class Side(NamedTuple):
-    """One run. settings: file -> dotted key -> value. bins: those of the calibration error. place: where the
-    content of an output lies."""
+    """One run. settings: file -> dotted key -> value. bins: those of the calibration error. path_of: where
+    the content of an output lies."""
 
     settings: Mapping[str, Mapping[str, Any]]
     outs: Outs
     numbers: Cells
     bins: int
-    place: Callable[[Path], Path]
+    path_of: Callable[[Path], Path]
 
     def digest(self, path: Path) -> str | None:
         """The digest of an output."""
@@ -172,7 +172,7 @@ class Comparison(NamedTuple):
         return Counter(number.state for number in self.numbers)
 
     @property
-    def still(self) -> bool:
+    def unchanged(self) -> bool:
         """Whether no number, answer or question differs."""
         differ = any(answers.changed or answers.then_only or answers.now_only for answers in self.answers)
         differ |= any(changed for _, changed in self.variations.values()) or bool(self.notes)
@@ -236,8 +236,8 @@ def differs(now: Side, then: Side, dataset: str, lines: Sequence[Line]) -> bool:
 def _unreadable(then: Side, dataset: str) -> str:
     """Why the earlier run's answers to a dataset cannot be read; empty if they can."""
     try:
-        OUTCOMES.open(then.place(outcomes_path(dataset)))
-        ITEMS.open(then.place(items_path(dataset)))
+        OUTCOMES.open(then.path_of(outcomes_path(dataset)))
+        ITEMS.open(then.path_of(items_path(dataset)))
     except UserError as error:
         return problem(error)
     return ""
@@ -371,7 +371,7 @@ class _Pairs:
         )
 
     def _read(self, side: Side) -> dict[str, dict[str, Any]]:
-        rows = ITEMS.read(side.place(items_path(self._dataset)), _OF_ITEMS).to_pylist()
+        rows = ITEMS.read(side.path_of(items_path(self._dataset)), _OF_ITEMS).to_pylist()
         return {row["id"]: row for row in rows}
 
     def frame(self, model: str) -> pd.DataFrame:
@@ -383,7 +383,7 @@ class _Pairs:
         empty = pa.schema([OUTCOMES.schema.field(name) for name in _OF_OUTCOMES]).empty_table()
         path = outcomes_path(self._dataset)
         tables = [
-            pa.concat_tables([empty, *OUTCOMES.rows_with(side.place(path), "model", [model], _OF_OUTCOMES)])
+            pa.concat_tables([empty, *OUTCOMES.rows_with(side.path_of(path), "model", [model], _OF_OUTCOMES)])
             for side in self._sides.values()
         ]
         every = pa.concat_tables(tables)

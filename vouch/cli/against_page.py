@@ -63,18 +63,25 @@ class Section(NamedTuple):
     parts: Sequence[Part]
 
 
-def page(found: Comparison, title: str, items: str) -> str:
+def page(comparison: Comparison, title: str, items: str) -> str:
     """The text of the page. title: of the commit. items: the path from the page to the page Items, empty if
     there is none."""
-    made = (_numbers(found), _answers(found, items), _questions(found), _settings(found), _outputs(found))
+    items = quote(items)
+    made = (
+        _numbers(comparison),
+        _answers(comparison, items),
+        _questions(comparison),
+        _settings(comparison),
+        _outputs(comparison),
+    )
     return (
         environment([TEMPLATES])
         .get_template("against.html.j2")
         .render(
             site=ReportConfig().title,
             title=title,
-            heading="Nothing moved" if found.still else "What moved",
-            sentences=list(_sentences(found)),
+            heading="Nothing moved" if comparison.unchanged else "What moved",
+            sentences=list(_sentences(comparison)),
             sections=[section for section in made if section.texts or section.parts],
             css=Markup((STATIC / "page.css").read_text("utf-8")),
             theme=Markup((STATIC / "theme.js").read_text("utf-8")),
@@ -91,36 +98,36 @@ def where(line: Line, model: bool = True) -> str:
     return f"{name} on {text}" if model else text
 
 
-def _sentences(found: Comparison) -> Iterator[str]:
-    states = found.states
-    if found.still:
+def _sentences(comparison: Comparison) -> Iterator[str]:
+    states = comparison.states
+    if comparison.unchanged:
         yield "Every number and every answer is the same in both runs."
     yield (
         f"{plural(states[MOVED], 'number')} moved, {states[CHANGED]:,} changed otherwise, "
         f"{states[SAME]:,} stayed the same to the last digit."
     )
-    changed = sum(one.changed for one in found.answers)
-    prompts = sum(one.prompts for one in found.answers)
+    changed = sum(one.changed for one in comparison.answers)
+    prompts = sum(one.prompts for one in comparison.answers)
     if prompts:
-        kinds = {kind: sum(one.kinds[kind] for one in found.answers) for kind in (LOST, GAINED)}
+        kinds = {kind: sum(one.kinds[kind] for one in comparison.answers) for kind in (LOST, GAINED)}
         yield (
             f"{changed:,} of {plural(prompts, 'answer')} to the original prompts changed: {kinds[LOST]:,} "
             f"became wrong, {kinds[GAINED]:,} became correct."
         )
-    for when, names in (("here", found.now_only), ("there", found.then_only)):
+    for when, names in (("here", comparison.now_only), ("there", comparison.then_only)):
         if names:
             yield f"Only {when}: {', '.join(names)}."
-    yield from (f"{note}." for note in found.notes)
+    yield from (f"{note}." for note in comparison.notes)
 
 
-def _numbers(found: Comparison) -> Section:
+def _numbers(comparison: Comparison) -> Section:
     heads = (
         *(Column("Model"), Column("Number"), Column("Then", numeric=True), Column("Now", numeric=True)),
         *(Column("Difference", numeric=True), Column("95 % interval", numeric=True), Column("Verdict")),
         Column("Questions in both", numeric=True),
     )
     groups: dict[str, list[Number]] = {}
-    for one in found.numbers:
+    for one in comparison.numbers:
         groups.setdefault(where(one.line, model=False), []).append(one)
     parts = []
     for name, own in groups.items():
@@ -154,8 +161,9 @@ def _number(one: Number) -> list[Cell]:
     ]
 
 
-def _answers(found: Comparison, items: str) -> Section:
-    changed = [one for one in found.answers if one.changed or one.then_only or one.now_only]
+def _answers(comparison: Comparison, items: str) -> Section:
+    """items: the address of the page Items; empty if there is none."""
+    changed = [one for one in comparison.answers if one.changed or one.then_only or one.now_only]
     parts = [_changes(one, items, one is changed[0]) for one in changed]
     texts = []
     if parts:
@@ -166,7 +174,7 @@ def _answers(found: Comparison, items: str) -> Section:
     heads = (Column("Dataset"), Column("Variation"), Column("Answers in both", numeric=True))
     rows = [
         [Cell(dataset), Cell(long_name(name)), Cell(f"{count:,}", key=count), Cell(f"{other:,}", key=other)]
-        for (dataset, name), (count, other) in found.variations.items()
+        for (dataset, name), (count, other) in comparison.variations.items()
         if other
     ]
     if rows:
@@ -196,11 +204,11 @@ def _changes(one: Answers, items: str, opens: bool) -> Part:
     return Part(f"{where(one.line)}: changed answers", heads, rows, summary, opens, texts)
 
 
-def _questions(found: Comparison) -> Section:
+def _questions(comparison: Comparison) -> Section:
     heads = (Column("Dataset"), Column("Difference"), Column("Questions", numeric=True), Column("Which"))
     rows = [
         [Cell(each.dataset), Cell(name), Cell(f"{len(ids):,}", key=len(ids)), Cell(_ids(ids))]
-        for each in found.questions
+        for each in comparison.questions
         for name, ids in (
             ("other content", each.other),
             ("only here", each.now_only),
@@ -217,11 +225,11 @@ def _ids(ids: Sequence[str]) -> str:
     return ", ".join(ids[:LISTED]) + (f" and {left:,} more" if left > 0 else "")
 
 
-def _settings(found: Comparison) -> Section:
+def _settings(comparison: Comparison) -> Section:
     heads = (Column("Key"), Column("File"), Column("Then"), Column("Now"))
     rows = [
         [Cell(one.key), Cell(one.file), *(Cell(_value(value)) for value in (one.then, one.now))]
-        for one in found.settings
+        for one in comparison.settings
     ]
     texts = [] if rows else ["params.yaml and models.lock say the same in both runs."]
     parts = [Part("Keys of params.yaml and models.lock that differ", heads, rows)] if rows else []
@@ -234,14 +242,14 @@ def _value(value: str | None) -> str:
     return value if len(value) <= _LONGEST else f"{value[: _LONGEST - 1]}…"
 
 
-def _outputs(found: Comparison) -> Section:
+def _outputs(comparison: Comparison) -> Section:
     heads = (
         Column("Stage"),
         *(Column(name, numeric=True) for name in ("Same bytes", "Other bytes", "One run only")),
     )
     rows = [
         [Cell(each.kind), *(Cell(f"{n:,}", key=n) for n in (each.same, each.other, each.single))]
-        for each in found.outputs
+        for each in comparison.outputs
     ]
     text = (
         "Outputs of the stages, by their digests in dvc.lock. Run records and pages differ with the code and "

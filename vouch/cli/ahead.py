@@ -13,6 +13,7 @@ from vouch.datasets.config import DatasetEntry
 from vouch.datasets.first_pass import Dataset, check, clean, reject_row, sampled
 from vouch.datasets.raw import RawItem, Rejected, Unusable, known_options
 from vouch.params.project import Project
+from vouch.pipeline.errors import UserError
 from vouch.prompts.asking import Reply
 from vouch.prompts.build import COLUMNS, ItemBuilder, Prompts, Rewrites, keeping
 from vouch.prompts.combination import load_variation
@@ -82,20 +83,27 @@ def _row(raw: RawItem, seen: set[str], fit: Fit, before: str) -> Row:
 
 
 class Ahead(NamedTuple):
-    """Rows of the prompts table. exact: whether `vary` will write as many, and not fewer."""
+    """Rows of the prompts table. exact: whether `vary` will write as many, and not fewer.
+
+    refused: why `prepare` will stop, if it will; then there are no rows.
+    """
 
     rows: list[Row]
     exact: bool
+    refused: str = ""
 
 
 def prompts(name: str, project: Project) -> Ahead | None:
     """The prompts of a dataset; None if its source is not here or is large, or if they depend on which images
-    people chose. Raises UserError if `prepare`, `rewrite` or `vary` would."""
+    people chose. Raises UserError if `rewrite` or `vary` would."""
     entry = project.datasets[name]
-    if not readable(entry) or exchanges_path(name).exists():
+    if not readable(entry):
         return None
-    asked = questions(name, entry)
-    if len(asked) > MOST:
+    try:
+        asked = questions(name, entry)
+    except UserError as error:
+        return Ahead([], exact=False, refused=str(error))
+    if len(asked) > MOST or exchanges_path(name).exists():
         return None
     config = config_of(entry.model_dump(), project.variations, project.outputs)
     template = read_template(config.template, config.variant, config.outputs)

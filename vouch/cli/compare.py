@@ -224,7 +224,7 @@ def oriented(rows: Iterable[Row], first: str, second: str) -> dict[tuple[str, st
 def corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
     """Rows of DIFFERENCES with p corrected over all datasets that are large enough, as in the report.
 
-    Only the first request type of each dataset is corrected. every: cells of all models. Each corrected row
+    Only the main request type of each dataset is corrected. every: cells of all models. Each corrected row
     gets `claims`, the number of comparisons that were corrected together. Pairs with a blind baseline are a
     family of their own; that of the report is another (vouch/report/blind.py).
     """

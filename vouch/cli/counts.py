@@ -1,11 +1,9 @@
-"""The work that a profile asks of its models, counted before anything runs, and its cost.
+"""The work that a profile asks of its models, counted before anything runs.
 
-`vouch plan` prints it: items and prompts of each dataset, the size of the study, GPU hours of models of the
-hub, and prices of models on servers.
+`vouch plan` prints it: items and prompts of each dataset, and the size of the study.
 """
 
 import importlib
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -18,7 +16,6 @@ from typing import Any
 
 from vouch.cli import ahead
 from vouch.cli.lengths import TEXT_TOKENS, rows_of_pack
-from vouch.cli.printing import Column, table, wrapped
 from vouch.datasets.config import DatasetEntry
 from vouch.datasets.fetch.download import is_here, locate, promised
 from vouch.datasets.fetch.origin import REMOTE
@@ -27,21 +24,19 @@ from vouch.datasets.options import BUILT_SCHEMES
 from vouch.datasets.read.files import SourceFiles
 from vouch.models.batching import Passes, PlannedRow, count_passes
 from vouch.models.config import ExtractConfig
-from vouch.models.kinds import cannot_give, sees_images
-from vouch.models.lock_entry import LockEntry
+from vouch.models.kinds import sees_images
 from vouch.models.packs import PACK_PROMPTS
+from vouch.models.unsupported import cannot_give
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.records import intact
 from vouch.prompts.combination import load_variation
-from vouch.prompts.config import RELEASED
+from vouch.prompts.config import config_of
 from vouch.prompts.draft import IMAGES, Item
 from vouch.prompts.template import read_template
 from vouch.tables.asked import (
     CIRCULAR,
     KINDS,
-    LETTERS,
-    LIKELIHOOD,
     ORIGINAL,
     OUTPUTS,
     PROMPTS,
@@ -52,11 +47,6 @@ from vouch.tables.asked import (
 
 Cells = Sequence[tuple[str, str]]
 """Pairs of model and dataset that will be asked."""
-IMAGE = (1024, 768)  # pixels of the one image that a prompt is assumed to show
-OPTIONS = 4  # assumed for every prompt
-# The arithmetic of docs/internals/performance.md#gpu-hours; none of it was measured.
-IMAGE_TOKENS = 576  # beside the words, of a model that takes images
-OPERATIONS, BYTES = 125e12, 1.5e12  # a second, of one GPU
 
 
 def variations_of(project: Project, dataset: str) -> list[str]:
@@ -136,7 +126,7 @@ class Count:
     bound: empty if the prompts were counted; `at most` if they are an estimate with every variation on every
     item that may have it, or if some rewrites may be refused; `about` if the number of items or rotations is
     a guess as well. without_images: the same for a model that takes none, to which some variations are the
-    original.
+    original. refused: why `prepare` will stop at the questions, as far as their words tell.
     """
 
     prompts: int
@@ -147,6 +137,7 @@ class Count:
     sampled: tuple[tuple[int, int], ...] = ()
     mixed: bool = False
     without_images: "Count | None" = None
+    refused: str = ""
 
     @property
     def text(self) -> str:
@@ -222,14 +213,15 @@ _PROBES = (
 
 
 def estimate(
-    items: Items, entry: DatasetEntry, variations: Sequence[str], wanted: Sequence[str] | None = None
+    items: Items, entry: DatasetEntry, variations: Sequence[str], outputs: Sequence[str] | None = None
 ) -> Count:
     """Estimates prompts for a dataset that has none yet, by its kinds of questions.
 
-    wanted: `outputs` of the profile. Raises UserError.
+    variations, outputs: the profile's, for entries that name none. Raises UserError.
     """
-    template = read_template(entry.template, entry.variant, entry.outputs or wanted)
-    loaded = list(map(load_variation, variations))
+    config = config_of(entry.model_dump(), variations, outputs)
+    template = read_template(config.template, config.variant, config.outputs)
+    loaded = list(map(load_variation, config.variations))
     kinds = kinds_of_questions(entry)
     count, prompts, asked = items.count or 0, 0, {}
     for one in loaded:
@@ -239,16 +231,16 @@ def estimate(
             if probe.kind in kinds and one.answers(probe) is not None
         ]
         most = max(drafts, default=0)
-        repeated = bool(most) and repeats(f"/{one.name}/1", one.name) in variations
+        repeated = bool(most) and repeats(f"/{one.name}/1", one.name) in config.variations
         prompts += count * most
         asked[one.name] = count * (most - repeated)
-    outputs = {*(template.outputs if "choice" in kinds else ()), *((TEXT,) if "text" in kinds else ())}
-    outputs = set() if entry.loader == RELEASED else outputs
+    given = {*(template.outputs if "choice" in kinds else ()), *((TEXT,) if "text" in kinds else ())}
+    given = given if config.asked else set()
     guessed = items.groups or any(part.name == CIRCULAR for one in loaded for part in one.parts)
 
     def counted(asked: Mapping[str, int]) -> Count:
-        answers = {output: sum(asked.values()) for output in OUTPUTS if output in outputs}
-        texts = asked if TEXT in outputs else {}
+        answers = {output: sum(asked.values()) for output in OUTPUTS if output in given}
+        texts = asked if TEXT in given else {}
         rows = {PlannedRow(output, TEXT_TOKENS): number for output, number in answers.items()}
         bound = "about" if guessed else "at most"
         return Count(prompts, answers, rows, texts, bound, mixed=len(kinds) > 1)
@@ -347,20 +339,23 @@ def count_datasets(
     """Prompts of each dataset: counted in its table or, if `touched` stages will make a new one, in the lines
     of its source, and estimated if these do not tell or if `prepare` will refuse them."""
     return {
-        name: _ahead(project, name)
-        or estimate(items[name], entry, variations_of(project, name), project.outputs)
+        name: _count_ahead(project, name, items[name])
         if f"vary@{name}" in touched
         else count_prompts(prompts_path(name))
-        for name, entry in project.datasets.items()
+        for name in project.datasets
     }
 
 
-def _ahead(project: Project, name: str) -> Count | None:
-    with suppress(UserError):  # vouch/cli/plan.py says what is wrong
-        if found := ahead.prompts(name, project):
-            count = counted(lambda _: found.rows)
-            return count if found.exact else count.at_most
-    return None
+def _count_ahead(project: Project, name: str, items: Items) -> Count:
+    refused = ""
+    with suppress(UserError):  # of `rewrite` or `vary`, which will say it
+        if made := ahead.prompts(name, project):
+            refused = made.refused
+            if not refused:
+                count = counted(lambda _: made.rows)
+                return count if made.exact else count.at_most
+    count = estimate(items, project.datasets[name], project.variations, project.outputs)
+    return replace(count, refused=refused)
 
 
 def judge_prompts(
@@ -383,117 +378,3 @@ def judge_prompts(
         if "choice" in kinds:
             most["options"] += models * counts[name].outputs.get(TEXT, 0)
     return most
-
-
-def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cells) -> list[dict[str, Any]]:
-    """The work of each model, with GPU hours for models of the hub and prices for those on servers."""
-    locked, sees, lacking = locked_models(), take_images(project), what_is_lacking(project)
-    costs = []
-    for name, source in project.models.items():
-        datasets = [dataset for model, dataset in cells_asked if model == name]
-        own = [
-            counts[dataset].of(project.extract, name, dataset, sees[name], lacking.get(name, ()))
-            for dataset in datasets
-        ]
-        if not own:
-            continue
-        entry = locked[name] if source == str(MODELS) else None
-        asked: dict[str, Any] = {"model": name, "prompts": sum(cell.prompts for cell in own)}
-        cap = project.extract.max_tokens_of.get(name, project.extract.max_tokens)
-        if entry and entry.source.kind == "hub":
-            size, thought = entry.size, entry.thought_tokens
-            hours = gpu_hours(size, own, project.extract, cap, thought, sees[name]) if size else None
-            asked |= {"parameters": size, "gpu_hours": hours}
-        if entry and entry.prices:
-            paid = cost(entry, own, cap)
-            asked |= zip(("requests", "tokens_in", "tokens_out", "price"), paid, strict=True)
-        costs.append(asked)
-    return costs
-
-
-def gpu_hours(
-    parameters: int,
-    counts: Sequence[Count],
-    config: ExtractConfig,
-    cap: int,
-    thought: int = 0,
-    sees: bool = True,
-) -> float:
-    """An estimate for one model: parameters times the tokens of all rows, and of an image for each answer.
-
-    cap: tokens of each text. thought: tokens of thinking before each answer; the answers to one prompt share
-    the greedy thought. sees: whether the model takes images. Reading takes two operations for each parameter
-    and token. A pass that writes tokens reads all weights, two bytes each.
-    """
-    words = sum(row.tokens * number for one in counts for row, number in one.rows.items())
-    images = IMAGE_TOKENS * sees * sum(sum(one.outputs.values()) for one in counts)
-    passes = 0
-    for one in counts:
-        read = replace(one, sampled=()).passes(config).texts
-        samples = one.passes(config).texts - read
-        greedy = max(read, math.ceil(max(one.outputs.values(), default=0) / config.batch))
-        passes += cap * (read + samples) + thought * (greedy + samples)
-    return 2 * parameters * ((words + images) / OPERATIONS + passes / BYTES) / 3600
-
-
-def cost(entry: LockEntry, counts: Sequence[Count], cap: int) -> tuple[int, int, int, float]:
-    """Requests, tokens in, tokens out, and their price, for an entry that has prices.
-
-    Letters cost one output token, and so does each request in which a server scores a prompt or one of its
-    options. Texts cost `cap` tokens after the thought. What the model has no answers to is not asked.
-    """
-    prices, thought, lacking = entry.prices, entry.thought_tokens, cannot_give(entry)
-    assert prices
-    short, texts, words = 0, 0, 0.0
-    for one in counts:
-        asked = {
-            TEXT: one.outputs.get(TEXT, 0) + one.samples,
-            LETTERS: one.outputs.get(LETTERS, 0),
-            LIKELIHOOD: (1 + OPTIONS) * one.outputs.get(LIKELIHOOD, 0),
-        }
-        asked = {
-            output: number for output, number in asked.items() if output == TEXT or output not in lacking
-        }
-        words += sum(number * one.prompt_tokens(output) for output, number in asked.items())
-        texts, short = texts + asked.pop(TEXT), short + sum(asked.values())
-    requests = short + texts
-    image_tokens = 0 if entry.sees is False else prices.image_tokens(*IMAGE)
-    read = round(words) + requests * image_tokens
-    written = short + texts * (cap + thought)
-    return requests, read, written, (read * prices.input + written * prices.output) / 1e6
-
-
-def hours_table(models: Sequence[Mapping[str, Any]]) -> str:
-    """A table of the models of the hub: prompts and GPU hours."""
-    rows = [
-        [
-            *(one["model"], f"{one['parameters'] / 1e9:.1f}" if one["parameters"] else "?"),
-            *(str(one["prompts"]), "?" if one["gpu_hours"] is None else f"{one['gpu_hours']:.1f}"),
-        ]
-        for one in models
-        if "gpu_hours" in one
-    ]
-    columns = [Column("model", cut=True)]
-    columns += [Column(name, right=True) for name in ("billions", "prompts", "GPU hours")]
-    note = "GPU hours: an estimate from parameters x tokens (docs/internals/performance.md), not measured"
-    return table(columns, rows) + wrapped(note) if rows else ""
-
-
-def prices_table(models: Sequence[Mapping[str, Any]]) -> str:
-    """A table of the models on servers whose entry has prices: requests, tokens and price."""
-    rows = [
-        [
-            *(one["model"], str(one["requests"]), f"{one['tokens_in'] / 1e6:.1f}"),
-            *(f"{one['tokens_out'] / 1e6:.1f}", f"{one['price']:.2f}"),
-        ]
-        for one in models
-        if "price" in one
-    ]
-    columns = [Column("model", cut=True)]
-    columns += [Column(name, right=True) for name in ("requests", "million tokens in", "out", "price")]
-    note = (
-        f"price: an estimate by {MODELS}, in its currency: lengths estimated, an image of "
-        f"{IMAGE[0]} x {IMAGE[1]} pixels a request, {OPTIONS} options to score, texts of full length, no "
-        "discount"
-    )
-    return table(columns, rows) + wrapped(note) if rows else ""

@@ -5,10 +5,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
 from typing import Any
 
-from vouch.cli import ahead
 from vouch.cli.command import argument, command, json_argument, number, wide_argument
 from vouch.cli.counts import (
     Cells,
@@ -16,24 +14,21 @@ from vouch.cli.counts import (
     Items,
     count_datasets,
     count_items,
-    hours_table,
     judge_prompts,
-    model_costs,
-    prices_table,
     prompt_sets,
     sizes,
     take_images,
     variations_of,
     what_is_lacking,
 )
+from vouch.cli.power import claims_of, power, power_table
+from vouch.cli.prices import hours_table, model_costs, prices_table
 from vouch.cli.printing import Column, and_more, as_json, paragraphs, table, wrapped
 from vouch.cli.use import PROFILES, absent_models, profile_text
 from vouch.datasets.fetch.origin import REMOTE
-from vouch.metrics.comparison.statistics import deviation, finds, questions_for
 from vouch.params.check import check_params
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.dag import PARAMS, read_dag
-from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import UNUSED
 from vouch.pipeline.records import check_lock, read_lock
 from vouch.pipeline.state import State, by_reason, states
@@ -41,9 +36,7 @@ from vouch.pipeline.yaml12 import load, loads
 from vouch.prompts.config import template_name
 from vouch.prompts.rewrites.table import kinds_of
 from vouch.report import formatting
-from vouch.report.gates import MINIMUM, SIGNIFICANCE
 from vouch.tables.asked import OUTPUTS, TEXT
-from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH
 
 Row = Mapping[str, Any]
 
@@ -145,10 +138,10 @@ def run(options: argparse.Namespace) -> int:
         print(as_json(named | {"following_stages": following, "only_dvc": also, "strays": strays}), end="")
         return 0
     lines = [*_lacking(project, counts, where), *_rewrites(project, items, stale), *_judge(judged)]
-    lines += [*_away(project, items), *_refused(project, stale), *absent_models(project)]
+    lines += [*_away(project, items), *_refused(counts, stale), *absent_models(project)]
     print(
         *(_head(project), _datasets(project, items, counts), _asked_in_words(project, asked)),
-        *(hours_table(models), power_table(power_rows, _claims(project, items), options)),
+        *(hours_table(models), power_table(power_rows, claims_of(project, items), options)),
         *(prices_table(models), paragraphs(lines), _absent(project)),
         *(paragraphs(_strays(strays)), _stages(waiting, following), paragraphs(_also(also))),
         sep="",
@@ -328,14 +321,11 @@ def _away(project: Project, items: Mapping[str, Items]) -> Iterable[str]:
     return (f"{what}: {', '.join(names)}" for what, names in notes.items() if names)
 
 
-def _refused(project: Project, stale: set[str]) -> Iterable[str]:
+def _refused(counts: Mapping[str, Count], stale: set[str]) -> Iterable[str]:
     """Lines about datasets at which `prepare` will stop, as far as their words tell."""
-    for name, entry in project.datasets.items():
-        if f"prepare@{name}" in stale and ahead.readable(entry):
-            try:
-                ahead.questions(name, entry)
-            except UserError as error:
-                yield f"prepare@{name} will stop: {error}"
+    for name, count in counts.items():
+        if f"prepare@{name}" in stale and count.refused:
+            yield f"prepare@{name} will stop: {count.refused}"
 
 
 def _absent(project: Project) -> str:
@@ -387,126 +377,3 @@ def _cause(cause: str) -> str:
 def _kinds_of(names: Sequence[str]) -> str:
     kinds = Counter(name.partition("@")[0] for name in names)
     return ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-
-
-POWER_NOTES = (
-    "finds: the minimum detectable effect of two models: the smallest true difference that these questions "
-    "show with 80 % power (p < {significance:g} after Holm's correction for {claims}); none if it exceeds "
-    "the largest possible one",
-    "spread: standard deviation of the difference on a question, its group included (results: median pair of "
-    "{path}; assumed: just one of the two is correct on {discordant:.0%} of the questions, design effect "
-    "{design:g})",
-)
-_FORMS = {
-    **{"questions": "d", "from": "", "spread": ".2f", "finds": ".1f", "needed": "d"},
-    **{"gpu_hours": ".1f", "needed_gpu_hours": ".1f"},
-}
-"""The columns of `power`, and their formats on the screen."""
-
-
-def power(
-    project: Project,
-    items: Mapping[str, Items],
-    counts: Mapping[str, Count],
-    points: float | None,
-    discordant: float,
-    design: float,
-) -> list[dict[str, Any]]:
-    """A row for each dataset; none without `points`, a difference in accuracy in per cent. Raises UserError.
-
-    finds: the smallest difference that is detected, 0 ... 1; None if it exceeds the largest possible one.
-    needed: the number of questions that detect the wanted difference. gpu_hours and needed_gpu_hours: for
-    the planned and for the needed questions. All are None if the number of questions is unknown.
-    """
-    if points is None:
-        return []
-    wanted = points / 100
-    if not 0 < wanted < 1 or not 0 < discordant <= 1 or design < 1:
-        raise UserError(
-            "vouch plan: a number is out of range; give --power between 0 and 100 points, --discordant "
-            "between 0 and 1, --design of 1 or more"
-        )
-    claims, seen, rows = _claims(project, items), _seen(), []
-    for name in project.datasets:
-        row: dict[str, Any] = {"dataset": name, "wanted": wanted, **dict.fromkeys(_FORMS)}
-        rows.append(row)
-        questions = items[name].count
-        if not questions:
-            continue
-        if name not in seen and wanted > discordant:
-            raise UserError(
-                f"--power {points:g}: above {100 * discordant:g} points, the largest difference of two "
-                f"models of which just one is correct on {discordant:.0%} of the questions; lower it, or "
-                "raise --discordant"
-            )
-        assumed = (discordant * design) ** 0.5
-        spread, largest = (seen[name], 1.0) if name in seen else (assumed, discordant)
-        effect = finds(questions, spread, SIGNIFICANCE, claims)
-        needed, hours = questions_for(wanted, questions, effect), _hours(project, name, counts[name])
-        row |= {
-            "questions": questions,
-            "from": "results" if name in seen else "assumed",
-            "spread": spread,
-            "finds": effect if effect <= largest else None,
-            "needed": needed,
-            "gpu_hours": hours,
-            "needed_gpu_hours": hours and hours * needed / questions,
-        }
-    return rows
-
-
-def power_table(rows: Sequence[Row], claims: int, options: argparse.Namespace) -> str:
-    """The rows of `power` as a table, and the assumptions behind them."""
-    if not rows:
-        return ""
-    points = f"{100 * rows[0]['wanted']:g} points"
-    columns = [
-        Column("dataset", cut=True),
-        Column("questions", right=True),
-        Column("from", right=True, rank=2),
-        Column("spread", right=True, rank=2),
-        Column("finds, points", right=True),
-        Column(f"for {points}", right=True),
-        Column("GPU hours", right=True),
-        Column(f"for {points}", right=True),
-    ]
-    lines = []
-    for row in rows:
-        shown = {**row, "finds": row["finds"] and 100 * row["finds"]}
-        texts = {key: "?" if shown[key] is None else format(shown[key], form) for key, form in _FORMS.items()}
-        if row["finds"] is None and row["questions"]:
-            texts["finds"] = "none"
-        lines.append([row["dataset"], *texts.values()])
-    values = {
-        "significance": SIGNIFICANCE,
-        "claims": formatting.plural(claims, "comparison"),
-        "path": DIFFERENCES_PATH,
-        "discordant": options.discordant,
-        "design": options.design,
-    }
-    return table(columns, lines) + paragraphs(note.format(**values) for note in POWER_NOTES)
-
-
-def _claims(project: Project, items: Mapping[str, Items]) -> int:
-    """The number of comparisons of two models, over all datasets that are large enough."""
-    pairs = len(project.models) * (len(project.models) - 1) // 2
-    return max(1, pairs * sum((each.count or 0) >= MINIMUM for each in items.values()))
-
-
-def _seen() -> dict[str, float]:
-    """By dataset, the median spread over pairs of models in earlier results, for the first request type."""
-    if not DIFFERENCES_PATH.exists():
-        return {}
-    spreads: dict[str, dict[str, list[float]]] = {}
-    for row in DIFFERENCES.read(DIFFERENCES_PATH).to_pylist():
-        if row["low"] is not None and row["low"] < row["high"]:
-            of_output = spreads.setdefault(row["dataset"], {}).setdefault(row["output"], [])
-            of_output.append(deviation(row["low"], row["high"], row["items"]))
-    return {name: median(of[min(of, key=OUTPUTS.index)]) for name, of in spreads.items()}
-
-
-def _hours(project: Project, name: str, count: Count) -> float | None:
-    """GPU hours of all hub models on a dataset; None if no model has a known size."""
-    asked = model_costs(project, {name: count}, [(model, name) for model in project.models])
-    hours = [one["gpu_hours"] for one in asked if one.get("gpu_hours")]
-    return sum(hours) if hours else None

@@ -2,11 +2,11 @@
 
 import argparse
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vouch.cli.against import CHANGED, MOVED, SAME, Comparison, Number, Outputs, Side, against, differs
+from vouch.cli.against import CHANGED, MOVED, SAME, Comparison, Number, Outputs, Outs, Side, against, differs
 from vouch.cli.against_page import page, where
 from vouch.cli.command import argument, command, json_argument, path_argument
 from vouch.cli.history import leaderboard_at
@@ -62,14 +62,14 @@ def run(options: argparse.Namespace) -> int:
     then = _at(revision)
     shared = {line for line in now.numbers if line in then.numbers}
     revision.fetch(_needed(now, then, shared))
-    found = against(now, then, check_project().compare)
+    comparison = against(now, then, check_project().compare)
     out = options.out or PAGE.absolute()
     items = os.path.relpath(ITEMS_PAGE.absolute(), out.parent) if ITEMS_PAGE.exists() else ""
-    write_text(out, page(found, revision.title, items))
+    write_text(out, page(comparison, revision.title, items))
     if options.json:
-        print(as_json(_named(found, revision)), end="")
+        print(as_json(_named(comparison, revision)), end="")
     else:
-        print(summary(found, revision.title), end="")
+        print(summary(comparison, revision.title), end="")
         print(f"page: {os.path.relpath(out)}")
     warn_if_outdated()
     return 0
@@ -89,16 +89,23 @@ def _at(revision: Revision) -> Side:
     """The results of a commit. Raises UserError."""
     outs = {name: record.outs for name, record in revision.records.items()}
     texts = {file: revision.text(file) for file in FILES}
-    return _side(texts, outs, leaderboard_at(revision), revision.place, f" at {revision.name}")
+    return _side(texts, outs, leaderboard_at(revision), revision.path_of, f" at {revision.name}")
 
 
-def _side(texts: Mapping[str, str], outs: Any, rows: Any, place: Any, when: str = "") -> Side:
-    """when: words that follow the name of a file in messages."""
+def _side(
+    texts: Mapping[str, str],
+    outs: Outs,
+    rows: Iterable[Mapping[str, Any]],
+    path_of: Callable[[Path], Path],
+    when: str = "",
+) -> Side:
+    """texts: of FILES. rows: of the leaderboard. path_of: of `Side`. when: words that follow the name of a
+    file in messages."""
     settings = {file: dict(_flat(loads(text, f"{file}{when}"))) for file, text in texts.items()}
     bins = settings[PARAMS].get("score.bins")
     usual: int = ScoreConfig.model_fields["bins"].default
     number = bins if isinstance(bins, int) and bins > 0 else usual
-    return Side(settings, outs, cells(rows, "clean"), number, place)
+    return Side(settings, outs, cells(rows, "clean"), number, path_of)
 
 
 def _flat(values: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -122,30 +129,35 @@ def _needed(now: Side, then: Side, shared: set[Line]) -> list[Path]:
     ]
 
 
-def summary(found: Comparison, title: str) -> str:
+def summary(comparison: Comparison, title: str) -> str:
     """What moved and what stayed, as text for a person; at most 80 columns."""
-    lines = [f"this checkout, against {title}", *_settings(found), *map(_outputs_line, [found.outputs])]
-    lines += [f"only {when}: {', '.join(names)}" for when, names in _single(found) if names]
-    text = "".join(map(wrapped, filter(None, [*lines, *found.notes])))
-    if found.still:
+    lines = [
+        f"this checkout, against {title}",
+        *_settings(comparison),
+        *map(_outputs_line, [comparison.outputs]),
+    ]
+    lines += [f"only {when}: {', '.join(names)}" for when, names in _single(comparison) if names]
+    text = "".join(map(wrapped, filter(None, [*lines, *comparison.notes])))
+    if comparison.unchanged:
         return text + "Nothing moved: every number and every answer is the same.\n"
-    shown = [one for one in found.numbers if one.state == MOVED or (one.state == CHANGED and _seen(one))]
+    shown = [one for one in comparison.numbers if one.state == MOVED or (one.state == CHANGED and _seen(one))]
     shown.sort(key=lambda one: one.state != MOVED)  # stable: those that moved come first
     text += _table(shown[:NUMBERS])
     if len(shown) > NUMBERS:
         text += wrapped(f"{len(shown) - NUMBERS} more numbers that differ are on the page.")
-    states = found.states
+    states = comparison.states
     hidden = states[MOVED] + states[CHANGED] - len(shown)
     text += wrapped(
-        f"{states[MOVED]} moved (the 95 % interval excludes 0), {states[CHANGED]} changed otherwise"
+        f"{states[MOVED]} moved (the 95 % interval excludes 0; not corrected for the number of numbers, and "
+        f"prediction sets keep the thresholds of each run), {states[CHANGED]} changed otherwise"
         f"{f' ({hidden} only in digits that are not shown)' if hidden else ''}, {states[SAME]} are the same."
     )
-    return text + "".join(map(wrapped, _answers(found)))
+    return text + "".join(map(wrapped, _answers(comparison)))
 
 
-def _settings(found: Comparison) -> Iterator[str]:
+def _settings(comparison: Comparison) -> Iterator[str]:
     for file in FILES:
-        differ = [one for one in found.settings if one.file == file]
+        differ = [one for one in comparison.settings if one.file == file]
         names = [
             one.key + (" (new)" if one.then is None else " (gone)" if one.now is None else "")
             for one in differ
@@ -165,8 +177,8 @@ def _outputs_line(outputs: Sequence[Outputs]) -> str:
     return f"outputs with other bytes: {sum(other.values())} of {every}{f' ({kinds})' if kinds else ''}"
 
 
-def _single(found: Comparison) -> tuple[tuple[str, Sequence[str]], ...]:
-    return ("here", found.now_only), ("there", found.then_only)
+def _single(comparison: Comparison) -> tuple[tuple[str, Sequence[str]], ...]:
+    return ("here", comparison.now_only), ("there", comparison.then_only)
 
 
 def _seen(one: Number) -> bool:
@@ -187,18 +199,18 @@ def _table(shown: Sequence[Number]) -> str:
     return text
 
 
-def _answers(found: Comparison) -> Iterator[str]:
+def _answers(comparison: Comparison) -> Iterator[str]:
     """Lines about the answers that changed."""
-    changed = sorted((one for one in found.answers if one.changed), key=lambda one: -one.changed)
+    changed = sorted((one for one in comparison.answers if one.changed), key=lambda one: -one.changed)
     for one in changed[:ANSWERS]:
         kinds = ", ".join(f"{count} {kind}" for kind, count in one.kinds.items() if count)
         yield f"{where(one.line)}: {one.changed} of {one.prompts} answers changed: {kinds}"
     if len(changed) > ANSWERS:
-        yield f"{len(changed) - ANSWERS} more models with changed answers are on the page"
-    every = sum(count for count, _ in found.variations.values())
-    if count := sum(count for _, count in found.variations.values()):
+        yield f"{len(changed) - ANSWERS} more (a model on a dataset, one request type) are on the page"
+    every = sum(count for count, _ in comparison.variations.values())
+    if count := sum(count for _, count in comparison.variations.values()):
         yield f"With all variations, {count:,} of {every:,} answers changed."
-    for each in found.questions:
+    for each in comparison.questions:
         if each.differ:
             yield (
                 f"{each.dataset}: {len(each.same)} questions are the same, {len(each.other)} have other "
@@ -206,27 +218,27 @@ def _answers(found: Comparison) -> Iterator[str]:
             )
 
 
-def _named(found: Comparison, revision: Revision) -> dict[str, Any]:
+def _named(comparison: Comparison, revision: Revision) -> dict[str, Any]:
     """The comparison for programs."""
     numbers = [
         dict(zip(("dataset", "variation", "output", "model"), one.line, strict=True))
         | {"metric": one.column[0], "score": one.column[1], "state": one.state}
         | {key: getattr(one, key) for key in ("then", "now", "difference", "low", "high", "items")}
-        for one in found.numbers
+        for one in comparison.numbers
     ]
     answers = [
         dict(zip(("dataset", "variation", "output", "model"), one.line, strict=True))
         | {"prompts": one.prompts, "changed": one.changed, "kinds": dict(one.kinds)}
         | {"listed": [each._asdict() for each in one.listed]}
-        for one in found.answers
+        for one in comparison.answers
     ]
     return {
         "commit": revision.commit,
-        "settings": [one._asdict() for one in found.settings],
-        "outputs": [one._asdict() for one in found.outputs],
-        "then_only": list(found.then_only),
-        "now_only": list(found.now_only),
+        "settings": [one._asdict() for one in comparison.settings],
+        "outputs": [one._asdict() for one in comparison.outputs],
+        "then_only": list(comparison.then_only),
+        "now_only": list(comparison.now_only),
         "numbers": numbers,
         "answers": answers,
-        "notes": list(found.notes),
+        "notes": list(comparison.notes),
     }

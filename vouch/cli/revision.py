@@ -57,7 +57,7 @@ class Revision:
                 f"`git worktree add ../then {self.name}`, there `dvc repro`"
             )
 
-    def place(self, path: Path) -> Path:
+    def path_of(self, path: Path) -> Path:
         """Where DVC's cache holds the content of an output. Raises UserError."""
         return object_path(self._digest(path))
 
@@ -65,7 +65,7 @@ class Revision:
         """A table of the commit. Raises UserError."""
         self.fetch([path])
         try:
-            return table.read(self.place(path), columns)
+            return table.read(self.path_of(path), columns)
         except UserError as error:
             raise UserError(
                 f"{path} at {self.name}: {problem(error)}, so they cannot be compared; look at them in a "

@@ -9,7 +9,7 @@ from vouch.cli.printing import Column, table, wrapped
 from vouch.pipeline.dag import Stage
 from vouch.pipeline.records import local_record
 
-HEADS = ("runs", "time", "processor", "asked", "known")
+HEADS = ("stages", "time", "processor", "answers asked", "known before")
 LONGEST = 3  # stages that are named
 NOTHING = "no stage has run on this machine; results that were pulled took no time here\n"
 
@@ -62,7 +62,7 @@ def screen(times: Sequence[StageTime], duration: Callable[[float], str]) -> str:
         kinds.setdefault(one.stage.partition("@")[0], []).append(one)
     rows = [_row(kind, own, duration) for kind, own in kinds.items()]
     rows.append(_row("all", times, duration))
-    columns = [Column("stage"), *(Column(head, right=True) for head in HEADS)]
+    columns = [Column("kind of stage"), *(Column(head, right=True) for head in HEADS)]
     text = table(columns, rows)
     longest = sorted(times, key=lambda one: -one.seconds)[:LONGEST]
     text += wrapped(f"longest: {', '.join(f'{one.stage} {duration(one.seconds)}' for one in longest)}")

@@ -76,8 +76,8 @@ def unanswered(metrics: Iterable[Mapping[str, Any]]) -> frozenset[Place]:
 
 
 def outputs_of(places: Iterable[Place], mute: Collection[Place] = ()) -> dict[str, tuple[str, ...]]:
-    """By dataset, its request types, first the main one, which headlines use: that in which most models have
-    answers, of several the first of OUTPUTS.
+    """By dataset, its request types, first the main one, which headlines use: the first of OUTPUTS in which
+    at least two models have answers, so that they can be compared; else the first in which one has.
 
     mute: places without an answer. Request types in which no model has one are left out, unless no other is
     there.
@@ -88,7 +88,7 @@ def outputs_of(places: Iterable[Place], mute: Collection[Place] = ()) -> dict[st
     outputs = {}
     for dataset, of in counts.items():
         kept = sorted((output for output in of if of[output] or not any(of.values())), key=OUTPUTS.index)
-        main = max(kept, key=lambda output: of[output])
+        main = next((output for output in kept if of[output] > 1), kept[0])
         outputs[dataset] = (main, *(output for output in kept if output != main))
     return outputs
 

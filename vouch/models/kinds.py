@@ -1,14 +1,13 @@
-"""The kind of a model: whether transformers has a class for it, takes images, what it can be asked for."""
+"""The kind of a model: whether transformers has a class for it, and whether it takes images."""
 
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from vouch.models.lock_entry import LOCK, OPENAI, LockEntry
+from vouch.models.lock_entry import LOCK, LockEntry
 from vouch.pipeline.errors import UserError
-from vouch.tables.answered import Pin, Reasoning, pin_path, read_json, read_pin
-from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
+from vouch.tables.answered import pin_path, read_json, read_pin
 
 
 def has_class(config: Mapping[str, Any]) -> bool:
@@ -72,39 +71,6 @@ def sees_images(name: str, source: str | None, entry: LockEntry | None = None) -
         if source is not None and (config := Path(source) / "config.json").is_file():
             return takes_images(read_json(config))
     return True
-
-
-NO_LOGPROBS = "the server gives no log-probabilities"
-NO_SCORES = "the server does not score given texts"
-THINKS = "of a model that thinks cannot be read from a server"
-NOT_NAMED = f"{LOCK} does not name it among the model's outputs"
-WITHOUT_LOGPROBS = {
-    LETTERS: NO_LOGPROBS,
-    LIKELIHOOD: NO_SCORES,
-    TEXT: NOT_NAMED,
-}
-"""By request type, why a server gives no answer to it."""
-
-
-def cannot_give(model: LockEntry | Pin) -> dict[str, str]:
-    """The request types that a model has no answers to, with the reason; none of a model with weights.
-
-    A server's are known by `outputs` of its entry, and by what it is.
-    """
-    url = getattr(model.source, "url", None)
-    if url is None:
-        return {}
-    lacking = [output for output in OUTPUTS if model.outputs and output not in model.outputs]
-    lacking += [LIKELIHOOD] if url == OPENAI else []
-    thinks = isinstance(model.reasoning, Reasoning)
-    of_thinking = {output: f"{output} {THINKS}" for output in (LETTERS, LIKELIHOOD) if thinks}
-    reasons = {output: WITHOUT_LOGPROBS[output] for output in lacking} | of_thinking
-    return {output: reasons[output] for output in OUTPUTS if output in reasons}
-
-
-def is_inability(problem: str) -> bool:
-    """Whether a problem is that of a request type, which the model answers to no prompt."""
-    return problem == NOT_NAMED or problem.startswith((NO_LOGPROBS, NO_SCORES)) or problem.endswith(THINKS)
 
 
 def class_name(config: Mapping[str, Any]) -> str:

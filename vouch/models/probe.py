@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from vouch.models.chat.chat import common_start
 from vouch.models.config import ExtractConfig
 from vouch.models.engine import Answered, Pack, Question, Refusal
-from vouch.models.kinds import cannot_give
 from vouch.models.packs import KeyedPack, PromptTable, groups
 from vouch.models.requests import Questions, Session
+from vouch.models.unsupported import cannot_give
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import Pin
 from vouch.tables.asked import LETTERS, OUTPUTS, ImageStore, images_path
@@ -94,10 +94,9 @@ def requests(pin: Pin, pack: Pack) -> dict[str, Any]:
         return {"problem": lacking[pack.output]}
     engine = ServerEngine(*connection(pin, os.environ), pin.reasoning, pin.template_kwargs)
     job = next(jobs([pack]))
-    refusal = engine.unasked(job) if isinstance(job, Job) else job.answer
-    if isinstance(refusal, Refusal):
-        return {"problem": refusal.problem}
-    assert isinstance(job, Job)
+    if not isinstance(job, Job):
+        assert isinstance(job.answer, Refusal)
+        return {"problem": job.answer.problem}
     bodies = [dict(request) for request in engine.requests(job)]
     return {"requests": [body | body.pop("extra_body", {}) for body in bodies]}
 

@@ -19,8 +19,8 @@ from vouch.images import opening
 from vouch.images.opening import LruCache, prefetch
 from vouch.models.config import ExtractConfig
 from vouch.models.engine import Answered, Decoding, Engine, Pack, Question, Refusal, engine_kind
-from vouch.models.kinds import cannot_give, is_inability
 from vouch.models.packs import KeyedPack, Keys, Member, PromptTable, groups
+from vouch.models.unsupported import cannot_give
 from vouch.models.work_cache import ROOT, WorkCache, refused, remembered, rows_of, to_remember
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.processor import computed_on, fixed, free_torch
@@ -245,7 +245,7 @@ def _ask(
                 missed += len(slots)
                 first = first or f"{answered.question}: {one.problem}"
                 continue
-            if isinstance(one, Refusal) and is_inability(one.problem):
+            if isinstance(one, Refusal) and one.unsupported:
                 dataset.unable |= {slot.output: one.problem for slot in slots}
                 unable += len(slots)
                 continue
@@ -418,7 +418,7 @@ def write(dataset: DatasetRequests) -> dict[str, Any]:
     cannot give; then nothing is written.
     """
     asked, lacking, first, failing = Counter[str](), Counter[str](), dict[str, str](), dict[str, str]()
-    answered, renamed = 0, 0
+    answered, renamed, unable = 0, 0, {**dataset.model.lacking, **dataset.unable}
     with ExitStack() as files:
         paths = {output: RESPONSES[output].path(dataset.model.name, dataset.name) for output in OUTPUTS}
         writers = {
@@ -433,7 +433,7 @@ def write(dataset: DatasetRequests) -> dict[str, Any]:
             if problem is not None:
                 lacking[output] += 1
                 first.setdefault(output, f"prompt {member.prompt['id']}: {problem}")
-                if not is_inability(problem):
+                if problem != unable.get(output):
                     failing.setdefault(output, first[output])
             answered += sum(answer["problem"] is None for answer in answers)
             renamed += sum(OTHER_MODEL in answer["flags"] for answer in answers)
@@ -473,6 +473,15 @@ def _known(dataset: DatasetRequests) -> Iterator[tuple[str, Member, list[dict[st
 
 
 def _if_able(dataset: DatasetRequests, member: Member, output: str) -> Member:
-    """The prompt; refused if its answer did not come because the model was seen to be unable."""
-    known = all(key in dataset.caches[output] for key in member.keys)
-    return member if known else replace(member, keys=(), problem=dataset.unable[output])
+    """The prompt; refused if its answer did not come because the model was seen to be unable.
+
+    Raises UserError if it is missing for another reason.
+    """
+    if all(key in dataset.caches[output] for key in member.keys):
+        return member
+    if output not in dataset.unable:
+        raise UserError(
+            f"{dataset.label}: the {output} of prompt {member.prompt['id']} are missing from the work cache; "
+            "run it again"
+        )
+    return replace(member, keys=(), problem=dataset.unable[output])

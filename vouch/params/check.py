@@ -7,7 +7,7 @@ against each other, and against the plugins and models that exist.
 import importlib
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from vouch.pipeline.errors import UserError, did_you_mean, refusal, rename_key, 
 from vouch.pipeline.validation import parsed, validated
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.combination import load_variation
+from vouch.prompts.config import config_of
 from vouch.prompts.template import read_template
 from vouch.tables.asked import LETTERS, ORIGINAL, OUTPUTS, P_TRUE
 
@@ -103,7 +104,7 @@ def _check_plugins(project: Project) -> Problems:
             *_known([entry.loader], loaders, f"datasets.{name}.loader"),
             *_known([entry.template], templates, f"datasets.{name}.template"),
         ]
-        yield from unknown or _check_entry(name, entry, project.outputs)
+        yield from unknown or _check_entry(name, entry, project)
         yield from _check_variations(entry.variations or [], f"datasets.{name}.variations")
     yield from _check_variations(project.variations, "variations")
     yield from _known(project.score.answers, project.datasets, "score.answers")
@@ -138,11 +139,11 @@ def _check_sampling(project: Project) -> Problems:
             yield f"{key}: no model is asked such a prompt; name models, datasets and variations that meet"
 
 
-def _check_entry(name: str, entry: DatasetEntry, outputs: Sequence[str] | None) -> Problems:
+def _check_entry(name: str, entry: DatasetEntry, project: Project) -> Problems:
     try:
         template = read_template(entry.template, entry.variant)
         key = f"datasets.{name}.outputs" if entry.outputs else f"outputs (for datasets.{name})"
-        asked = entry.outputs or outputs or []
+        asked = config_of(entry.model_dump(), project.variations, project.outputs).outputs or ()
         yield from _known(asked, OUTPUTS, key)
         if LETTERS in asked and not template.shows_options:
             yield f"{key}: names {LETTERS}, but template {entry.template} shows no options; leave it out"

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import logging
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
@@ -12,11 +11,10 @@ from typing import Any
 
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
-from vouch.pipeline.records import check_lock
+from vouch.pipeline.records import DIGEST, check_lock
 from vouch.pipeline.yaml12 import dumped
 
 _CHUNK = 1 << 20
-_NAME = re.compile(r"[0-9a-f]{32}(\.dir)?")  # temporary files of transfers lie beside the objects
 
 
 class Store:
@@ -26,8 +24,8 @@ class Store:
         self._odb, self.place = odb, place
 
     def names(self) -> list[str]:
-        """Names of all objects, sorted."""
-        return sorted(name for name in self._odb.all() if _NAME.fullmatch(name))
+        """Names of all objects, sorted; temporary files of transfers lie beside them."""
+        return sorted(name for name in self._odb.all() if DIGEST.fullmatch(name))
 
     def path(self, name: str) -> str:
         """The path of an object in the store's own file system."""

@@ -6,7 +6,8 @@ another name that people write (a column of a file of decisions, the code of a v
 - a params.yaml with the old key is refused in one line that gives the new one (vouch/params/check.py),
 - `vouch use` and `vouch plan` read profiles with old keys and write new ones (vouch/cli/use.py),
 - an old command is answered with the new one (vouch/cli/main.py),
-- every message about an unknown name gives the new one (`did_you_mean`).
+- every message about an unknown name gives the new one (`did_you_mean`),
+- a variant that a template no longer has is answered with the key to write (vouch/prompts/template.py).
 """
 
 import errno
@@ -37,6 +38,11 @@ NAMES: dict[str, str] = {
     "right_without_picture": "correct_without_image",
 }
 """All other names that people write: columns, variations, scores, options of commands."""
+
+VARIANTS: dict[str, str] = {
+    "spoken": "write `outputs: [letters, likelihood, text]` into the dataset's entry instead",
+}
+"""Variants of prompt templates that a key replaces, each with what to do."""
 
 
 _LISTED = 20  # valid names that a message lists

@@ -12,8 +12,8 @@ STATUS = 130  # 128 + SIGINT, as shells report it
 STAGE = "vouch: interrupted; run it again, finished answers are kept"
 
 
-class _End:
-    """A handler of the signal."""
+class _ExitOnInterrupt:
+    """A signal handler that ends the process at once. line: printed on stderr before, if not empty."""
 
     def __init__(self, line: str) -> None:
         self._line = line
@@ -28,15 +28,15 @@ def end_quietly(line: str = "") -> None:
     """Ends this process on Ctrl-C, with `line` on stderr, until `begin`. No effect if Ctrl-C is ignored, as
     in jobs that a shell runs in the background."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _End(line))
+        signal.signal(signal.SIGINT, _ExitOnInterrupt(line))
 
 
 def begin() -> None:
     """From now on Ctrl-C raises KeyboardInterrupt, as usual."""
-    if isinstance(signal.getsignal(signal.SIGINT), _End):
+    if isinstance(signal.getsignal(signal.SIGINT), _ExitOnInterrupt):
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def is_program(*names: str) -> bool:
-    """Whether this process is one of these programs, or `python -m` that is still looking for its module."""
+    """True in the named programs, and while `python -m` imports the packages above its module."""
     return os.path.basename(sys.argv[0] if sys.argv else "") in ("-m", *names)

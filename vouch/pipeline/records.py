@@ -107,6 +107,8 @@ def versions() -> dict[str, str]:
 LOCK = Path("dvc.lock")
 CONFLICT = b"<<<<<<< "  # git's mark of a merge conflict
 _HEAD = b"schema:"
+DIGEST = re.compile(r"[0-9a-f]{32}(\.dir)?")
+"""The digest of a file, or of a folder's list of files. DVC's cache and remotes name their objects by it."""
 _LAST = re.compile(rb"\n {6}(md5|size|nfiles|isexec): \S+\n\Z")
 _NOT_RECORDS = (AttributeError, KeyError, TypeError, ValueError, UserError)
 RECEIPTS = Path(".vouch/receipts")
@@ -266,7 +268,11 @@ def read_lock(path: Path = LOCK) -> dict[str, Record]:
 
 
 def parse_lock(text: str, name: str) -> dict[str, Record]:
-    """DVC's records in the text of a dvc.lock, none in an empty one. Raises UserError; `name` is in it."""
+    """DVC's records in the text of a dvc.lock, none in an empty one. Raises UserError; `name` is in it.
+
+    The text may be that of any commit, and outputs are read from the cache by their digests, so a value that
+    is not a digest is refused: it could be part of a path.
+    """
     try:
         return _records(loads(text, name) if text else {})
     except _NOT_RECORDS:
@@ -280,9 +286,15 @@ def _records(values: Any) -> dict[str, Record]:
     def side(entries: list[Mapping[str, Any]] | None) -> dict[str, str | None]:
         return {entry["path"]: entry.get("md5") for entry in entries or ()}
 
+    def outputs(entries: list[Mapping[str, Any]] | None) -> dict[str, str | None]:
+        outs = side(entries)
+        if any(digest is not None and not DIGEST.fullmatch(digest) for digest in outs.values()):
+            raise ValueError("not a digest")
+        return outs
+
     return {
         name: Record(
-            entry["cmd"], dict(entry.get("params", {})), side(entry.get("deps")), side(entry.get("outs"))
+            entry["cmd"], dict(entry.get("params", {})), side(entry.get("deps")), outputs(entry.get("outs"))
         )
         for name, entry in values.get("stages", {}).items()
     }

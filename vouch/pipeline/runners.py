@@ -177,8 +177,9 @@ def _busy(who: str) -> UserError:
     )
 
 
-class _Spoken(logging.Filter):
-    """What Snakemake prints: nothing of its records, which decide nothing here; unknown names in one line.
+class _MessageFilter(logging.Filter):
+    """Drops Snakemake's messages about its own records, which decide nothing here, and shortens the error
+    about an unknown stage or output to one line.
 
     quiet: whether its header is left out. rules: names of stages, and of all stages of a kind.
     """
@@ -209,4 +210,4 @@ _UNKNOWN = re.compile(r"^MissingRuleException:\s+No rule to produce (\S+) \(")
 
 def shorten_messages(quiet: bool, rules: Iterable[str]) -> None:
     """Lets Snakemake, in whose process this is called, say only what a person needs."""
-    logging.getLogger("snakemake.logging").addFilter(_Spoken(quiet, rules))
+    logging.getLogger("snakemake.logging").addFilter(_MessageFilter(quiet, rules))

@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.errors import VARIANTS, UserError, did_you_mean
 from vouch.pipeline.yaml12 import load
 from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
 from vouch.tables.asked import IMAGE_MARK, LETTERS, OUTPUTS
@@ -229,6 +229,8 @@ def parse_template(
     replaced = {} if outputs is None else {"outputs": tuple(outputs)}
     if variant is None:
         return _checked({**own, **replaced}, where)
+    if variant not in variants and variant in VARIANTS:
+        raise UserError(f"{where}: has no variant {variant} any more; {VARIANTS[variant]}")
     if variant not in variants:
         raise UserError(f"{where}: no variant {variant:.60}; {did_you_mean(variant, list(variants))}")
     return _checked({**own, **variants[variant], **replaced}, f"{where}: variants.{variant}")

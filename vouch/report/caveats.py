@@ -6,7 +6,7 @@ accuracy; what a judge and people decided and how well they agree.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vouch.metrics.unranked import (
     ACCURACY_RULES,
@@ -22,9 +22,11 @@ from vouch.metrics.unranked import (
     away_rate,
 )
 from vouch.report import formatting
-from vouch.report.evidence import Evidence
 from vouch.report.formatting import bracketed, number, percent
 from vouch.tables.asked import LETTERS, OUTPUTS, TEXT
+
+if TYPE_CHECKING:
+    from vouch.report.evidence import Evidence
 
 NOTE = {
     LETTERS: "answers in another form; its sets mean little",
@@ -45,7 +47,7 @@ _WHY = {
 }
 
 
-def left_out(evidence: Evidence, datasets: Sequence[str]) -> list[str]:
+def left_out(evidence: "Evidence", datasets: Sequence[str]) -> list[str]:
     """A warning for each reason to leave models out of claims, with the models, their rates, and advice."""
     warnings = [text for output in (LETTERS, TEXT) if (text := _left_out(evidence, datasets, output))]
     problems = {place: evidence.problems.get(place, "") for place in evidence.unanswered}
@@ -87,7 +89,7 @@ def _who_and_where(of_models: Mapping[str, list[str]]) -> Iterator[tuple[str, st
         yield f"{formatting.listed(models)} {has}", formatting.listed(where, 3)
 
 
-def _left_out(evidence: Evidence, datasets: Sequence[str], output: str) -> str:
+def _left_out(evidence: "Evidence", datasets: Sequence[str], output: str) -> str:
     away = {name: evidence.left_out(name) for name in datasets if evidence.outputs(name)[0] == output}
     away = {name: models for name, models in away.items() if models}
     if not away:
@@ -102,21 +104,21 @@ def _left_out(evidence: Evidence, datasets: Sequence[str], output: str) -> str:
     return _WHY[output].format(formatting.listed(left, 3), ASKED if asked else REMEDY[output])
 
 
-def _rate(evidence: Evidence, dataset: str, model: str, output: str) -> float:
+def _rate(evidence: "Evidence", dataset: str, model: str, output: str) -> float:
     needed = [(LIMITS[output][0], ""), *(OF_JUDGE if output == TEXT else ())]
     found = _rows(evidence, dataset, model, output, needed)
     return away_rate({metric: row for (metric, _), row in found.items()}, output)
 
 
 def _rows(
-    evidence: Evidence, dataset: str, model: str, output: str, needed: Iterable[tuple[str, str]]
+    evidence: "Evidence", dataset: str, model: str, output: str, needed: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """The numbers that exist, by metric and score."""
     found = {each: evidence.number(dataset, model, *each, output=output) for each in needed}
     return {each: number._asdict() for each, number in found.items() if number is not None}
 
 
-def undecided(evidence: Evidence, dataset: str) -> list[str]:
+def undecided(evidence: "Evidence", dataset: str) -> list[str]:
     """How far undecided texts, or the judge, may move the accuracy of each model."""
     known = {metric: evidence.numbers(dataset, metric, output=TEXT) for metric in OF_READING}
     return [

@@ -220,8 +220,8 @@ class Evidence:
         return outputs_of(self._places, self.unanswered)
 
     def outputs(self, dataset: str) -> tuple[str, ...]:
-        """The request types of a dataset; the first is the main one, which headlines use: letters if
-        asked, unless some models have no letters."""
+        """The request types of a dataset; the first is the main one, which headlines use: see `outputs_of`
+        of vouch/metrics/unranked.py."""
         return self._outputs[dataset]
 
     @cached_property

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import pyarrow as pa
 
@@ -154,8 +154,8 @@ LETTERS = "letters"
 LIKELIHOOD = "likelihood"
 TEXT = "text"
 PLACEHOLDER = re.compile(r"\{answer ([1-9][0-9]*)\}")
-OUTPUTS = (LETTERS, LIKELIHOOD, TEXT)
 Output = Literal["letters", "likelihood", "text"]
+OUTPUTS: tuple[str, ...] = get_args(Output)
 TEXT_TOKENS = 30
 """Most tokens of a text, unless its prompt or `extract.max_tokens` gives another number."""
 

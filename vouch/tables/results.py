@@ -157,16 +157,13 @@ SOLVED_BLIND = "solved_blind"
 """The flag of such a question, beside the flags of ITEMS."""
 
 
-def of_first_output(table: pa.Table) -> pa.Table:
-    """The rows of BLIND of the first request type, letters if asked: flags go by these."""
-    outputs = [output for output in OUTPUTS if output in pc.unique(table["output"]).to_pylist()]
-    return table.filter(pc.equal(table["output"], outputs[0] if outputs else ""))
-
-
-def solved_blind(table: pa.Table) -> frozenset[str]:
-    """The items that are flagged, by rows of BLIND."""
-    first = of_first_output(table)
-    return frozenset(first["item"].filter(first["solved"]).to_pylist())
+def solved_blind(table: pa.Table, output: str | None = None) -> frozenset[str]:
+    """The items that are flagged, by rows of BLIND. output: the main request type; None for the first that
+    language models were asked for."""
+    asked = set(table["output"].to_pylist())
+    of = output or min(asked, key=OUTPUTS.index, default="")
+    own = table.filter(pc.and_(pc.equal(table["output"], of), table["solved"]))
+    return frozenset(own["item"].to_pylist())
 
 
 def flags_of(item: Mapping[str, Any], solved: Collection[str]) -> list[str]:

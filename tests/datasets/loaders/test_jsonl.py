@@ -360,7 +360,7 @@ def test_the_examples_of_the_documentation(project):
         project.image(path, shade=shade)
     project.lines(*lines)
     items = {row["id"]: row for row in project.prepare()["items"].to_pylist()}
-    assert list(items) == ["kite-1", "sign-1", "sign-2", "sign-3", "sign-4", "sky-1", "box-1"]
+    assert list(items) == ["kite-1", "kite-2", "sign-1", "sign-2", "sign-3", "sign-4", "sky-1", "box-1"]
     assert items["sign-4"]["turns"] == ["sign-2", "sign-3"]
     assert items["sign-3"]["group"] == items["sign-1"]["group"]
     assert [digest is None for digest in items["sky-1"]["exchange"]] == [False, True]

@@ -45,7 +45,7 @@ def test_from_source_to_letters(project, released):
     entry = {"loader": "released", "source": str(released), "template": "kostumov", "settings": {}}
     run(prepare, ["mmbench"], {"datasets.mmbench": entry})
     REWRITES.write(rewrites_path("mmbench"), [])
-    run(vary, ["mmbench"], {"datasets.mmbench": entry, "variations": ["original"]})
+    run(vary, ["mmbench"], {"datasets.mmbench": entry, "variations": ["original"], "outputs": None})
     prompts = PROMPTS.read(prompts_path("mmbench")).to_pylist()
     assert [len(prompt["options"]) for prompt in prompts].count(6) == 4360
     assert all(prompt["outputs"] == [] for prompt in prompts)

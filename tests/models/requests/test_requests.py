@@ -13,7 +13,7 @@ from tests.refusals import refused
 from vouch.models.config import ExtractConfig, Sampling
 from vouch.models.engine import Answered, Decoding, LetterAnswer, Pack, Question, Refusal, TextAnswer
 from vouch.models.packs import KeyedPack, Keys, groups
-from vouch.models.requests import DatasetRequests, Questions, Session, answer
+from vouch.models.requests import DatasetRequests, Questions, Session, answer, write
 from vouch.models.responses import restore
 from vouch.models.work_cache import WorkCache, remembered, to_remember
 from vouch.tables.answered import RESPONSES, pin_path, read_pin
@@ -195,6 +195,12 @@ def test_a_image_is_rendered_once_for_adjacent_packs(caches: dict[str, WorkCache
 def asked(project: Project) -> DatasetRequests:
     config = ExtractConfig.model_validate(project.params["extract"])
     return DatasetRequests(Session(read_pin(pin_path(MODEL)), config), DATASET)
+
+
+def test_an_answer_that_is_gone_from_the_work_cache_is_named(project: Project) -> None:
+    project.ask(*quiz(2))
+    with refused(f"{MODEL} {DATASET}: the letters of prompt q0/original are missing .*; run it again"):
+        write(asked(project))
 
 
 def test_what_was_written_can_be_taken_over_and_written_again(project: Project) -> None:

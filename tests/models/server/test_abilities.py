@@ -11,14 +11,15 @@ from tests.models.loopback_server import NAME, Loopback, Reply, error
 from tests.models.project import DATASET, MODEL, Project, prompt
 from tests.models.server.test_faults import EDITS
 from tests.refusals import refused
-from vouch.models.kinds import NO_LOGPROBS, cannot_give
 from vouch.models.lock_entry import OPENAI, LockEntry
 from vouch.models.server.abilities import Abilities, abilities
 from vouch.models.server.client import ServerSettings
+from vouch.models.unsupported import NO_LOGPROBS, NO_SCORES, cannot_give
 from vouch.tables.answered import first_problem, pin_path, read_pin
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
 Asked = dict[str, Any]
+TEXT_ALONE = "models.lock names only text"
 Instead = Callable[[Asked, int], Reply | None]
 
 
@@ -82,18 +83,26 @@ def test_nothing_is_known_of_a_server_that_gives_no_answer() -> None:
 @pytest.mark.parametrize(
     ("keys", "lacking"),
     [
-        ({}, ()),
-        ({"outputs": ["text"]}, (LETTERS, LIKELIHOOD)),
-        ({"outputs": ["letters", "text"]}, (LIKELIHOOD,)),
-        ({"outputs": ["likelihood"]}, (LETTERS, TEXT)),
-        ({"reasoning": {"tokens": 9, "closes": "</think>"}}, (LETTERS, LIKELIHOOD)),
-        ({"url": OPENAI}, (LIKELIHOOD,)),
+        ({}, {}),
+        ({"outputs": ["text"]}, {LETTERS: TEXT_ALONE, LIKELIHOOD: TEXT_ALONE}),
+        ({"outputs": ["letters", "text"]}, {LIKELIHOOD: "models.lock names only letters, text"}),
+        ({"outputs": ["likelihood"]}, dict.fromkeys((LETTERS, TEXT), "models.lock names only likelihood")),
+        (
+            {"reasoning": {"tokens": 9, "closes": "</think>"}},
+            {
+                output: f"{output} of a model that thinks cannot be read from a server"
+                for output in OUTPUTS[:2]
+            },
+        ),
+        ({"url": OPENAI}, {LIKELIHOOD: NO_SCORES}),
+        ({"url": OPENAI, "outputs": ["text"]}, {LETTERS: TEXT_ALONE, LIKELIHOOD: NO_SCORES}),
     ],
 )
-def test_what_an_entry_of_models_lock_tells(keys: Asked, lacking: tuple[str, ...]) -> None:
+def test_what_an_entry_of_models_lock_tells(keys: Asked, lacking: dict[str, str]) -> None:
+    """A list may be anyone's: it does not say what the server itself can do."""
     source = {"kind": "server", "url": keys.pop("url", "http://127.0.0.1:9/v1"), "name": NAME}
     entry = LockEntry.model_validate({"engine": "openai", "source": source, **keys})
-    assert tuple(cannot_give(entry)) == lacking
+    assert list(cannot_give(entry).items()) == list(lacking.items())
 
 
 def test_outputs_are_those_of_a_server() -> None:
@@ -127,11 +136,12 @@ def test_what_it_cannot_give_is_refused_alone_and_the_run_goes_on(
     ask(project, LETTERS, LIKELIHOOD, TEXT)
     run = project.extract()
     assert run.notes["unanswered"] == {LETTERS: 9, LIKELIHOOD: 36 // 4}
-    assert {row["problem"] for row in project.letters()} == {NO_LOGPROBS}
-    assert first_problem(MODEL, DATASET, LETTERS) == NO_LOGPROBS
+    why = TEXT_ALONE if named else NO_LOGPROBS
+    assert {row["problem"] for row in project.letters()} == {why}
+    assert first_problem(MODEL, DATASET, LETTERS) == why
     assert first_problem(MODEL, DATASET, TEXT) == ""
     assert all(row["text"] for row in project.rows(TEXT))
-    assert f"letters 9 of 9, likelihood 9 of 9; prompt i0/original: {NO_LOGPROBS}" in capfd.readouterr().err
+    assert f"letters 9 of 9, likelihood 9 of 9; prompt i0/original: {why}" in capfd.readouterr().err
     asked = len([request for request in server.requests if request.get("top_logprobs")])
     assert not asked if named else 0 < asked < 9, "not asked, or not all"
 

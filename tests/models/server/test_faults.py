@@ -17,10 +17,10 @@ from tests.models.loopback_server import NAME, Loopback, Reply, StandIn, error, 
 from tests.models.server.asked import KEY, by_question, engine, letters, questions
 from tests.refusals import refused
 from vouch.models.engine import Answered, Decoding, LetterAnswer, Pack, Refusal, TextAnswer
-from vouch.models.kinds import NO_LOGPROBS
 from vouch.models.server.client import MAX_BODY, ServerSettings, error_message, retry_after
 from vouch.models.server.engine import ENOUGH, SILENT, ServerEngine
 from vouch.models.server.problems import is_about_question, largest_allowed
+from vouch.models.unsupported import NO_LOGPROBS
 from vouch.pipeline.errors import UserError
 
 ABOUT, NEVER, PASSING = "about the question", "tried once", "tried again"
@@ -249,7 +249,7 @@ def test_a_server_without_logprobs_is_asked_for_texts_alone(server: Loopback) ->
     mixed = by_question(engine(server, tries=1).answer([*letters(questions(9))[3:], *asked]))
     assert all(isinstance(mixed[one.questions[0].id], TextAnswer) for one in asked)
     assert all(mixed[f"q{n}"].logprobs is None and mixed[f"q{n}"].text for n in range(3))
-    assert all(mixed[f"q{n}"] == Refusal(NO_LOGPROBS) for n in range(3, 9))
+    assert all(mixed[f"q{n}"] == Refusal(NO_LOGPROBS, unsupported=True) for n in range(3, 9))
 
 
 def test_a_question_that_is_turned_down_is_refused_for_good(server: Loopback) -> None:

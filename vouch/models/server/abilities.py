@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from vouch.models.engine import LetterAnswer
-from vouch.models.lock_entry import OPENAI
 from vouch.models.server.client import (
     Client,
     GivenUp,
@@ -20,6 +19,7 @@ from vouch.models.server.completions import BadAnswer, Completion, NoLogprobs, l
 from vouch.models.server.engine import TOP_LOGPROBS
 from vouch.models.server.images import data_url
 from vouch.models.server.problems import about_logprobs, cannot_score, largest_allowed, takes_no_images
+from vouch.models.unsupported import scores_texts
 from vouch.pipeline.errors import UserError
 from vouch.tables.asked import LETTERS, OUTPUTS, TEXT
 
@@ -85,7 +85,7 @@ class _Trial:
 
     async def scores(self) -> bool:
         """Whether it scores given texts, as far as is known."""
-        if self._url == OPENAI:
+        if not scores_texts(self._url):
             return False
         answer = await self._answer(extra_body={"prompt_logprobs": 0})
         if isinstance(answer, Completion):

@@ -19,7 +19,7 @@ from vouch.models.engine import Answered, Engine, Pack, Refusal
 from vouch.models.requests import DatasetRequests, rounds
 from vouch.models.server.client import MAX_BODY, ServerSettings, error_message
 from vouch.models.server.completions import BadAnswer, NoLogprobs, completion, sound
-from vouch.models.server.engine import NO_SCORES, TOP_LOGPROBS, TURNED_DOWN, Job, ServerEngine, jobs
+from vouch.models.server.engine import TOP_LOGPROBS, TURNED_DOWN, UNSCORED, Job, ServerEngine, jobs
 from vouch.models.server.problems import about_logprobs, is_about_question
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import check_plain
@@ -137,7 +137,7 @@ class RequestBatch(ServerEngine):
             if isinstance(job, Answered):
                 yield job
             elif job.output == LIKELIHOOD:
-                yield Answered(job.question.id, replace(NO_SCORES, transient=True))
+                yield Answered(job.question.id, replace(UNSCORED, transient=True))
             else:
                 yield self._exchanged(job)
 

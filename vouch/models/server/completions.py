@@ -30,7 +30,7 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from vouch.models.engine import LetterAnswer, Refusal, TextAnswer
-from vouch.models.kinds import NO_LOGPROBS
+from vouch.models.unsupported import NO_LOGPROBS
 from vouch.tables.answered import Reasoning
 from vouch.tables.thoughts import Parts, apart
 
@@ -62,7 +62,7 @@ class NoLogprobs(BadAnswer):
         self, seen: str = "", answer: TextAnswer | None = None, refusal: Refusal | None = None
     ) -> None:
         super().__init__("the answer has no log-probabilities" + seen)
-        self.answer, self.refusal = answer, refusal or Refusal(NO_LOGPROBS + seen)
+        self.answer, self.refusal = answer, refusal or Refusal(NO_LOGPROBS + seen, unsupported=True)
 
 
 def _number(given: Any) -> Any:

@@ -32,8 +32,6 @@ from vouch.models.engine import (
     TextAnswer,
     letter_flags,
 )
-from vouch.models.kinds import THINKS, WITHOUT_LOGPROBS
-from vouch.models.lock_entry import OPENAI
 from vouch.models.server import completions
 from vouch.models.server.client import Client, GivenUp, RequestTally, ServerSettings, TurnedDown, connection
 from vouch.models.server.images import data_url
@@ -44,6 +42,7 @@ from vouch.models.server.problems import (
     largest_allowed,
     takes_no_images,
 )
+from vouch.models.unsupported import NO_SCORES, scores_texts
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import OTHER_MODEL, Pin, Reasoning
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
@@ -195,7 +194,7 @@ Given = LetterAnswer | LikelihoodAnswer | TextAnswer | Refusal
 
 SILENT = 3  # letters without log-probabilities after which, if none ever came, no others are asked
 TOP_LOGPROBS = 20  # the most that hosted servers give, and vLLM unless it is told otherwise
-NO_SCORES = Refusal(WITHOUT_LOGPROBS[LIKELIHOOD])
+UNSCORED = Refusal(NO_SCORES, unsupported=True)
 
 
 def load(pin: Pin, config: ExtractConfig) -> Engine:
@@ -233,7 +232,7 @@ class ServerEngine:
         # Questions to which it said that it takes no images: they wait until the end as well.
         self._sightless: dict[str, list[Answered]] = {output: [] for output in OUTPUTS}
         self._unwilling: list[Refusal] = []  # its messages when it rejected them
-        self._scored: bool | None = False if url == OPENAI else None  # None until it is known
+        self._scored: bool | None = None if scores_texts(url) else False  # None until it is known
         # Answers without log-probabilities, while none had any: they wait until the end.
         self._waiting: dict[str, list[tuple[Job, Refusal]]] = {LETTERS: [], LIKELIHOOD: []}
 
@@ -289,7 +288,7 @@ class ServerEngine:
         if output == LETTERS and self._top is None:
             return self._unwilling[0]
         if output == LIKELIHOOD and self._scored is False:
-            return NO_SCORES
+            return UNSCORED
         waiting = self._waiting.get(output, [])
         return waiting[0][1] if len(waiting) >= SILENT and not self._gives(output) else None
 
@@ -323,7 +322,7 @@ class ServerEngine:
 
     async def _ask(self, client: Client, job: Job) -> tuple[Given, list[str]]:
         """The answer with its flags, for letters with as many log-probabilities as the server gives."""
-        if (refusal := self.unasked(job)) is not None:
+        if (refusal := self._silent(job.output)) is not None:
             return refusal, []
         if job.output == LIKELIHOOD:
             return await self._likelihood(client, job), []
@@ -357,9 +356,9 @@ class ServerEngine:
             if self._scored or not cannot_score(str(error)):
                 raise
             self._scored = False
-            return NO_SCORES
+            return UNSCORED
         if prompt is None:
-            raise completions.NoLogprobs(refusal=NO_SCORES)
+            raise completions.NoLogprobs(refusal=UNSCORED)
         self._scored = True
         known, nll, tokens = [token for token, _ in prompt], list[float](), list[int]()
         for option in job.question.options:
@@ -371,12 +370,6 @@ class ServerEngine:
             nll.append(-math.fsum(logprob for _, logprob in whole[len(known) :]))
             tokens.append(len(whole) - len(known))
         return LikelihoodAnswer(nll, tokens)
-
-    def unasked(self, job: Job) -> Refusal | None:
-        """Why a job makes no request, None if it makes some."""
-        if self._reasoning and job.decoding is None:
-            return Refusal(f"{job.output} {THINKS}")
-        return self._silent(job.output)
 
     def requests(self, job: Job) -> list[dict[str, Any]]:
         """The requests that a job makes, as long as the server has not turned any down."""

@@ -32,7 +32,7 @@ from vouch.report.table import (
     rounded,
 )
 from vouch.tables.asked import ORIGINAL, TYPOGRAPHIC, TYPOGRAPHIC_CONTROL
-from vouch.tables.results import of_first_output, solved_blind
+from vouch.tables.results import solved_blind
 
 BLIND_TEXT = Markup("""\
 A language model answers the same questions without their images. What it answers beyond a guess needs no
@@ -73,13 +73,13 @@ def _blind_blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 def _solved(evidence: Evidence, dataset: str) -> str:
     """How many questions are solved blind, and how many would be if the language models guessed."""
-    frame = evidence.blind_answers[evidence.blind_answers["dataset"] == dataset]
+    output, frame = evidence.outputs(dataset)[0], evidence.blind_answers
+    frame = frame[(frame["dataset"] == dataset) & (frame["output"] == output)]
     if frame.empty:
         return ""
-    table = pa.Table.from_pandas(frame, preserve_index=False)
-    rows = of_first_output(table)
+    rows = pa.Table.from_pandas(frame, preserve_index=False)
     count, models, guessed = (
-        len(solved_blind(table)),
+        len(solved_blind(rows, output)),
         rows["models"][0].as_py(),
         pc.sum(rows["chance"]).as_py(),
     )
