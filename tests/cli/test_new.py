@@ -3,7 +3,9 @@
 import json
 import re
 import shutil
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -56,17 +58,36 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         folder.write_text('{"model_type": "llava"}', "utf-8")
     (tmp_path / "lines").mkdir()
     shutil.copy(tmp_path / "signs/items.jsonl", tmp_path / "lines/train.jsonl")
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked/items.jsonl").symlink_to("../signs/items.jsonl")
+    (tmp_path / "linked/other.jsonl").symlink_to("../lines/train.jsonl")
     monkeypatch.chdir(checkout)
     return checkout
+
+
+ODD = {
+    "/rows/models": b"[1]",
+    "/null/models": b'{"data": null}',
+    "/nameless/models": b'{"data": [{}]}',
+    "/deep/models": b"[" * 200_000,
+    "/empty/models": {"data": []},
+    "/long/models": {"data": [{"id": "b"}, {"id": "l" * 5000}]},
+}
+"""What a server may give instead of a usual list of models."""
 
 
 class Lists(BaseHTTPRequestHandler):
     """A server that lists its models; at /many several, at /none nothing that can be read.
 
-    At /v1 it takes no images, and at /quiet it gives no log-probabilities; at /many nobody knows.
+    At /v1 it takes no images, and at /quiet it gives no log-probabilities; at /many nobody knows. At /slow
+    the list comes byte by byte.
     """
 
     def do_GET(self) -> None:
+        if self.path == "/slow/models":
+            return self._drip()
+        if self.path in ODD:
+            return self._send(200, ODD[self.path])
         listed = {"/v1/models": ["org/Big-7B"], "/many/v1/models": ["a", "b"], "/quiet/v1/models": ["quiet"]}
         names = listed.get(self.path)
         self._send(200, {"data": [{"id": name} for name in names]} if names else {"wrong": 1})
@@ -83,8 +104,14 @@ class Lists(BaseHTTPRequestHandler):
         else:
             self._send(400, {})
 
+    def _drip(self) -> None:
+        with suppress(OSError):
+            for byte in b"HTTP/1.0 200 OK\r\n\r\n" + b" " * 100:
+                self.wfile.write(bytes([byte]))
+                time.sleep(0.05)
+
     def _send(self, status: int, value: object) -> None:
-        body = json.dumps(value).encode()
+        body = value if isinstance(value, bytes) else json.dumps(value).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -137,6 +164,7 @@ def test_a_file_of_lines_is_data_as_its_folder_is(here: Path, vouch: Vouch) -> N
         ("\u65e5\u672c", "data"), ("\u043a\u0430\u0440\u0442\u044b", "data"), ("\U0001f98b", "data"), ("---", "data"),
         ("\xdcbung \xc4pfel", "ubung_apfel"), ("cafe\u0301", "cafe"), ("\uff2b\uff29\uff34\uff25\uff33", "kites"),
         ("\u65e5\u672c-2", "m_2"), ("kites \u65e5", "kites"), ("_Kites", "kites"), ("2024", "m_2024"),
+        (99 * "n" + "-kites", 99 * "n"),
     ],
 )  # fmt: skip
 def test_folders_may_be_named_in_other_letters(here: Path, vouch: Vouch, folder: str, name: str) -> None:
@@ -259,6 +287,7 @@ def test_the_plan_says_what_a_server_has_no_answers_to_and_how_to_ask_it(
         ("org/Big-7B", "org_big_7b", False),
         ("/", "model", False),
         ("/.gguf", "model", True),
+        ("org/" + 120 * "n", "org_" + 96 * "n", False),
     ],
 )
 def test_a_model_that_its_server_names_by_a_path_gets_the_base_name(
@@ -294,6 +323,7 @@ def test_it_says_which_models_take_no_images(here: Path, vouch: Vouch) -> None:
 
 DATA = "mine --model ../my-model --data"
 MINE = "mine --data ../signs --model"
+FORM = r"\(answers in another form than OpenAI's\); check the address"
 
 
 @pytest.mark.parametrize(
@@ -309,6 +339,8 @@ MINE = "mine --data ../signs --model"
         (f"{DATA} ../images", "a.png: is an image; write the questions into items.jsonl beside it"),
         (f"{DATA} ../images/a.png", "a.png: is an image"),
         (f"{DATA} ../lines", r"has no items.jsonl, but train.jsonl; give that file: --data ../lines/train.jsonl"),
+        (f"{DATA} ../linked", "linked/items.jsonl: is a link .*; copy the file .*: --data ../signs$"),
+        (f"{DATA} ../linked/other.jsonl", "other.jsonl: is a link .*: --data ../lines/train.jsonl$"),
         (f"{DATA} ../empty", "empty: has no items.jsonl; write your questions into it"),
         (f"{DATA} hub:owner/data", "hub:owner/data: is not on this machine; .* with an `origin`"),
         (f"{DATA} ../signs --data ../signs/items.jsonl", "signs/items.jsonl: is given twice; name it once"),
@@ -327,7 +359,16 @@ MINE = "mine --data ../signs --model"
         (f"{MINE} data/trained", "data/trained: no such folder; give"),
         (f"{MINE} URL/many/v1", r"/many/v1: serves 2 models \(a, b\); choose one"),
         (f"{MINE} URL/many/v1#Nonsense-9B", "serves no model Nonsense-9B; .*a, b.*; correct the name after #"),
-        (f"{MINE} URL/none", r"/none/models: gives no list of models \('data'\)"),
+        (f"{MINE} URL/none", rf"/none/models: gives no list of models {FORM}"),
+        (f"{MINE} URL/rows", rf"/rows/models: gives no list of models {FORM}"),
+        (f"{MINE} URL/null", rf"/null/models: gives no list of models {FORM}"),
+        (f"{MINE} URL/nameless", rf"/nameless/models: gives no list of models {FORM}"),
+        (f"{MINE} URL/deep", rf"/deep/models: gives no list of models {FORM}"),
+        (f"{MINE} URL/empty", "/empty: serves no models yet; load one there first, or write http"),
+        (f"{MINE} URL/long", r"/long: serves 2 models \(b, l{80}\); choose one"),
+        (f"{MINE} URL/long#c", "valid: b, l{80}; correct the name"),
+        (f"{MINE} http://127.0.0.1:9/v1", r"gives no list of models \(.+\); start the server"),
+        (f"{MINE} URL/slow", r"/slow/models: gives no list of models \(no whole answer within 2 s\)"),
         (f"{MINE} ../signs", r"signs: holds questions \(items.jsonl\), not a model; give it with --data"),
         (f"{MINE} ../my-model/config.json", "config.json: is one file of a model; give its folder, ../my-model"),
         (f"{MINE} ../my-model/model.safetensors", "is one file of a model; give its folder"),
@@ -342,8 +383,9 @@ MINE = "mine --data ../signs --model"
     ],
 )  # fmt: skip
 def test_what_is_refused_changes_nothing(
-    here: Path, vouch: Vouch, server: str, words: str, claim: str
+    here: Path, vouch: Vouch, server: str, monkeypatch: pytest.MonkeyPatch, words: str, claim: str
 ) -> None:
+    monkeypatch.setattr("vouch.models.server.client.LIST_SECONDS", 2.0)
     known = "models:\n  known: {source: {kind: hub, repo: owner/known-7b, revision: null}}\n"
     Path("models.lock").write_text(known, "utf-8")
     before = Path("models.lock").read_bytes()

@@ -26,6 +26,7 @@ from vouch.cli.use import MODELINE, PROFILES, as_params, edited, editor, flow, f
 from vouch.datasets.loaders import jsonl
 from vouch.datasets.read.files import SourceFiles
 from vouch.datasets.read.forms import ENDINGS
+from vouch.datasets.read.images import leads_out
 from vouch.params.check import TRAINED, check_params
 from vouch.params.project import MODELS, PARAMS
 from vouch.pipeline.errors import UserError
@@ -173,6 +174,13 @@ def _not_data(given: str, path: Path) -> str:
 
 def count(path: Path) -> int:
     """The number of questions in a file of lines. Raises UserError if there are none."""
+    if leads_out(path, path.parent):
+        there = path.resolve()
+        given = there.parent if there.name == ITEMS else there
+        raise UserError(
+            f"{path}: is a link that leads out of its folder; copy the file into the folder, or give what it "
+            f"leads to: --data {relative(str(given))}"
+        )
     questions = jsonl.count(SourceFiles(path.parent), "", jsonl.Settings(file=path.name))
     if not questions:
         raise UserError(f"{path}: is empty; put one JSON object per line into it (docs/add-a-dataset.md)")

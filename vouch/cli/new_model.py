@@ -19,7 +19,7 @@ from vouch.models.pins import PICKLED, check_model_folder, is_model
 from vouch.models.released.files import INDEX, answer_files
 from vouch.models.unsupported import cannot_give
 from vouch.params.check import TRAINED
-from vouch.params.project import MODELS, Models
+from vouch.params.project import LONGEST_SLUG, MODELS, Models
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import loads
@@ -81,8 +81,10 @@ def _of_server(given: str, lock: str, notes: list[str]) -> tuple[str, str, str]:
     url, _, name = given.partition("#")
     if not name:
         names = served(url)
+        if not names:
+            raise UserError(f"{url}: serves no models yet; load one there first, or write {url}#NAME")
         if len(names) != 1:
-            listed = ", ".join(names[:10]) or "none"
+            listed = ", ".join(_cut(names[:10]))
             raise UserError(f"{url}: serves {len(names)} models ({listed}); choose one, {url}#NAME")
         (name,) = names
     document = editor().load(lock)
@@ -132,9 +134,14 @@ def _check_listed(url: str, name: str) -> None:
         return
     if names and not {name, f"{name}:latest", name.rpartition(":")[0]}.intersection(names):
         raise UserError(
-            f"{url}: serves no model {name[:80]}; {did_you_mean(name, names)}; correct the name after #, or "
-            f"write the entry into {MODELS} by hand"
+            f"{url}: serves no model {name[:80]}; {did_you_mean(name, _cut(names))}; correct the name after "
+            f"#, or write the entry into {MODELS} by hand"
         )
+
+
+def _cut(names: Sequence[str]) -> list[str]:
+    """A server's names, short enough for a line."""
+    return [name[:80] for name in names]
 
 
 def _file(name: str) -> str:
@@ -217,6 +224,7 @@ def relative(folder: str) -> str:
 
 
 def slug_of(name: str, other: str) -> str:
-    """A name for a folder or model, without accents; `other` if no characters of a-z and 0-9 are left."""
+    """A short name for a folder or model, without accents; `other` if none of a-z and 0-9 are left."""
     letters = "".join(char for char in unicodedata.normalize("NFKD", name) if not unicodedata.combining(char))
-    return model_slug(letters) if re.search("[a-z0-9]", letters.lower()) else other
+    slug = model_slug(letters) if re.search("[a-z0-9]", letters.lower()) else other
+    return slug[:LONGEST_SLUG].rstrip("_")

@@ -71,7 +71,8 @@ MODELS = Path("models.lock")
 
 # Letters, digits and underscores: DVC splits parameter paths at dots and joins loop keys with `-`.
 # They become file names, two of them in one: a file name has 255 bytes at most.
-Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=100)]
+LONGEST_SLUG = 100
+Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=LONGEST_SLUG)]
 
 # A folder of weights, a folder or file of released answers, or `models.lock`: the source named there.
 ModelSource = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$")]

@@ -380,27 +380,48 @@ async def bounded(response: httpx2.Response) -> None:
 
 
 MOST_LISTED = 1 << 20  # bytes of the list
-LIST_SECONDS = 20.0
+LIST_SECONDS = 20.0  # for all of it: a limit on each read would let a slow server take days
 
 
 def served(url: str) -> list[str]:
     """Names of the models at an address, asked without a key. Raises UserError."""
     asked = f"{url.rstrip('/')}/models"
+    advice = "check the address, which usually ends in /v1"
     try:
-        headers = {"accept-encoding": "identity"}
-        with httpx2.stream("GET", asked, timeout=LIST_SECONDS, headers=headers) as answer:
-            answer.raise_for_status()
-            if answer.headers.get("content-encoding", "identity") != "identity":
-                raise ValueError("it is compressed")
-            body = b""
-            for chunk in answer.iter_raw():
-                body += chunk
-                if len(body) > MOST_LISTED:
-                    raise ValueError(f"it has more than {MOST_LISTED:,} bytes")
-        return [str(model["id"]) for model in json.loads(body)["data"]]
-    except (httpx2.HTTPError, ValueError, KeyError, TypeError) as error:
-        what = " ".join(str(error).split())[:120]
-        raise UserError(
-            f"{asked}: gives no list of models ({what}); start the server, or write {url}#NAME with the name "
-            "that the model has there"
-        ) from None
+        return [str(model["id"]) for model in json.loads(asyncio.run(_listed(asked)))["data"]]
+    except (httpx2.TransportError, TimeoutError) as error:
+        advice, what = "start the server", _line(error) or f"no whole answer within {LIST_SECONDS:g} s"
+    except (httpx2.HTTPStatusError, _Unread) as error:
+        what = _line(error)
+    except (httpx2.HTTPError, ValueError, LookupError, TypeError, RecursionError):
+        what = "answers in another form than OpenAI's"
+    raise UserError(
+        f"{asked}: gives no list of models ({what}); {advice}, or write {url}#NAME with the name that the "
+        "model has there"
+    )
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:120]
+
+
+class _Unread(Exception):
+    """A list of models that is not read; the message is why."""
+
+
+async def _listed(address: str) -> bytes:
+    """The body of a list of models. Raises httpx2.HTTPError, TimeoutError and _Unread."""
+    headers, body = {"accept-encoding": "identity"}, b""
+    async with (
+        asyncio.timeout(LIST_SECONDS),
+        httpx2.AsyncClient(timeout=LIST_SECONDS) as client,
+        client.stream("GET", address, headers=headers) as answer,
+    ):
+        answer.raise_for_status()
+        if answer.headers.get("content-encoding", "identity") != "identity":
+            raise _Unread("it is compressed")
+        async for chunk in answer.aiter_raw():
+            body += chunk
+            if len(body) > MOST_LISTED:
+                raise _Unread(f"it has more than {MOST_LISTED:,} bytes")
+    return body
