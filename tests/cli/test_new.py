@@ -129,7 +129,7 @@ def server() -> Iterator[str]:
 
 def test_folders_become_a_profile_that_names_them_and_nothing_else(here: Path, vouch: Vouch) -> None:
     said = vouch("new", "mine", "--data", "../Kites 2", "--data", "../signs", "--model", "../my-model")
-    assert "3 questions of kites_2, 1 questions of signs, for my_model" in said
+    assert "3 questions of kites_2, 1 question of signs, for my_model" in said
     assert load(Path("profiles/mine.yaml")) == {
         "profile": "mine",
         "datasets": {
@@ -152,10 +152,24 @@ def test_folders_become_a_profile_that_names_them_and_nothing_else(here: Path, v
 def test_a_file_of_lines_is_data_as_its_folder_is(here: Path, vouch: Vouch) -> None:
     """A file with another name than items.jsonl gets its own in the dataset's settings."""
     given = ("--data", "../signs/items.jsonl", "--data", "../lines/train.jsonl")
-    assert "1 questions of signs, 1 questions of train" in vouch("new", "mine", *given, "-m", "../my-model")
+    assert "1 question of signs, 1 question of train" in vouch("new", "mine", *given, "-m", "../my-model")
     named = {"source": "../lines", "template": "plain", "settings": {"file": "train.jsonl"}}
     signs = {"source": "../signs", "template": "plain"}
     assert load(Path("profiles/mine.yaml"))["datasets"] == {"signs": signs, "train": named}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\0" * 100, (json.dumps(LINE) + "\n").encode("utf-16"), b'{"question": \n', b'{"question": "Which?"}\n{}\n'],
+)  # fmt: skip
+def test_lines_at_which_a_run_would_stop_are_named(here: Path, vouch: Vouch, content: bytes) -> None:
+    """The profile is written, as the lines can be corrected; the plan says the same."""
+    Path("../signs/items.jsonl").write_bytes(content)
+    text = vouch("new", "mine", "--data", "../signs", "--data", "../Kites 2", "--model", "../my-model")
+    (line,) = re.findall("prepare@signs will stop: (.+)", text)
+    assert "signs/items.jsonl line" in line and line in flat(vouch("plan", "mine"))
+    assert re.search("[12] lines? of signs, 3 questions of kites_2", text) and "reports/" not in text
+    assert text.endswith("`vouch use mine` switches to it; correct the lines before `dvc repro`\n")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from vouch.cli import ahead
 from vouch.cli.command import FILES, argument, command
 from vouch.cli.new_model import (
     HUB,
@@ -23,6 +24,7 @@ from vouch.cli.new_model import (
 from vouch.cli.printing import plain, plain_lines
 from vouch.cli.schema import FOLDER
 from vouch.cli.use import MODELINE, PROFILES, as_params, edited, editor, flow, flowing
+from vouch.datasets.config import DatasetEntry
 from vouch.datasets.loaders import jsonl
 from vouch.datasets.read.files import SourceFiles
 from vouch.datasets.read.forms import ENDINGS
@@ -33,6 +35,7 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.validation import NAME
 from vouch.pipeline.yaml12 import load, loads
+from vouch.report import formatting
 from vouch.tables.asked import LETTERS, TEXT
 
 LINES = ".jsonl"
@@ -116,14 +119,20 @@ def run(options: argparse.Namespace) -> int:
     try:
         if lock != before:
             write_text(MODELS, lock)
-        check_params(loads(as_params(text, str(path)), str(path)), str(path))
+        project = check_params(loads(as_params(text, str(path)), str(path)), str(path))
         check_folders(models)
     except UserError:
         write_text(MODELS, before)
         raise
     write_text(path, text)
-    counted = ", ".join(f"{n} questions of {name}" for name, n in zip(datasets, questions, strict=True))
+    refused = {name: why for name, entry in project.datasets.items() if (why := _refused(name, entry))}
+    counted = ", ".join(
+        f"{formatting.plural(n, 'line' if name in refused else 'question')} of {name}"
+        for name, n in zip(datasets, questions, strict=True)
+    )
     next_steps = "switches to it, `dvc repro` runs it and builds reports/index.html"
+    if refused:
+        next_steps = "switches to it; correct the lines before `dvc repro`"
     print(f"new: {path}: {plain(counted)}, for {plain(', '.join(models))}")
     for name in without_images(models, lock):
         print(f"new: {plain(name)} takes no images: it is asked the questions without them")
@@ -135,6 +144,7 @@ def run(options: argparse.Namespace) -> int:
         "is not trained again"
         for name in trained
     ]
+    notes += [f"prepare@{name} will stop: {why}" for name, why in refused.items()]
     print(plain_lines(f"new: {note}" for note in notes), end="")
     print(f"new: `vouch use {options.name}` {next_steps}")
     return 0
@@ -185,6 +195,15 @@ def count(path: Path) -> int:
     if not questions:
         raise UserError(f"{path}: is empty; put one JSON object per line into it (docs/add-a-dataset.md)")
     return questions
+
+
+def _refused(name: str, entry: DatasetEntry) -> str:
+    """Why `prepare` will stop at the questions, as far as their words tell; empty if it will not."""
+    try:
+        ahead.questions(name, entry)
+    except UserError as error:
+        return str(error)
+    return ""
 
 
 def _called(path: Path) -> str:
