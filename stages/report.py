@@ -16,7 +16,7 @@ from vouch.report.page import Registry
 from vouch.report.site import write
 
 LOCK = Path("models.lock")
-SETUP = ("datasets", "extract", "models", "variations", "train")
+SETUP = ("datasets", "extract", "models", "outputs", "variations", "train")
 """Parameters that the pages show."""
 
 

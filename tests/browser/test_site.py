@@ -481,6 +481,7 @@ def test_a_long_page_is_a_summary_and_folded_sections(window, path, scripts):
     anchor = "sweep" if "calibration" in path else "letters"
     window_of = window(java_script_enabled=scripts).open(path + f"#{anchor}")
     window_of.locator("details.whole[open]").wait_for()
+    window(java_script_enabled=scripts).open(path + "#%")  # no address is an error
     page.goto(window_of.url.partition("#")[0])
     page.emulate_media(media="print")
     assert page.locator("details.whole > section").last.is_visible()  # paper cannot be unfolded

@@ -32,14 +32,11 @@ from vouch.report.config import ReportConfig
 from vouch.report.coverage import transfer_coverages
 from vouch.report.evidence import Answered
 from vouch.report.formatting import NARROW
+from vouch.report.gates import MINIMUM
 from vouch.report.loading import load
 from vouch.report.page import Text
-from vouch.report.pages.calibration import (
-    ANSWERING_FIGURE,
-    ANSWERING_SECTION,
-    CALIBRATION_SECTION,
-    UNCERTAINTY_SECTION,
-)
+from vouch.report.pages.answering import ANSWERING_FIGURE, ANSWERING_SECTION
+from vouch.report.pages.calibration import CALIBRATION_SECTION, UNCERTAINTY_SECTION
 from vouch.report.pages.datasets import REWRITES_SECTION
 from vouch.report.pages.image_use import LOOKS_SECTION, TYPOGRAPHIC_SECTION
 from vouch.report.pages.models import RESULTS_SECTION
@@ -372,6 +369,16 @@ def test_who_answered(make: Make) -> None:
     assert shown["others"][0] == "released answers"
 
 
+@pytest.mark.parametrize(
+    ("outputs", "words"), [(None, "those of the template"), (["text", "letters"], "text, letters")]
+)
+def test_provenance_names_what_is_asked_by_default(make: Make, outputs: list[str] | None, words: str) -> None:
+    entry = {"loader": "jsonl", "source": "data/raw", "template": "plain"}
+    setup = {"datasets": {"shapes": entry}, "outputs": outputs, "variations": ["original", "vr_b"]}
+    caption = PROVENANCE_SECTION.build(replace(make(Made()), setup=setup))["asked"].caption
+    assert caption.endswith(f"request types: {words}; variations: original, vr_b")
+
+
 def test_engines_and_digests_of_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     paths = write_tables(Made())
@@ -448,11 +455,15 @@ def test_the_tile_says_where_none_is_answered_alone_and_what_the_threshold_costs
     found = answers_alone(known)
     assert ("set0", "ant") in found and ("set1", "ant") not in found
     wrong = wrong_at(known, "set1", "ant", found["set0", "ant"].threshold)
-    assert wrong is not None and wrong[0] > 0.05
+    assert wrong is not None and wrong[0].estimate > 0.05
     assert "On set1 it is shown for no question: none may be answered alone." in card.why
-    cost = f"{100 * wrong[0]:.0f}\u202f% of {wrong[1]} answers are wrong on set1"
+    share, low, high = (round(100 * end) for end in (wrong[0].estimate, wrong[0].low, wrong[0].high))
+    cost = f"{share}\u202f% ({low}–{high}) of {wrong[1]} answers are wrong on set1"
     assert f"Elsewhere the same threshold lets more errors through: {cost}." in card.why
     assert wrong_at(known, "set1", "ant", 1.1) is None, "nobody is as confident"
+    surest = known.graded("set1", "ant")["confidence"].nlargest(MINIMUM)
+    assert wrong_at(known, "set1", "ant", surest.iloc[-1]) is not None
+    assert wrong_at(known, "set1", "ant", surest.iloc[-2]) is None, "too few answers to say anything"
 
 
 @pytest.mark.parametrize("groups", [12, 29])

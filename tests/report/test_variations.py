@@ -437,6 +437,10 @@ def test_severity_is_drawn_where_it_was_studied(make: Make) -> None:
     assert mentions(
         SEVERITY_FIGURE.describe(evidence, "shapes"), "alpha", "from 80\u202f% to 60\u202f% at level 3"
     )
+    (loss,) = SEVERITY_SECTION.summary(evidence)
+    assert mentions(loss, "The largest loss, not tested: ", " from 60\u202f% to 40\u202f% at level 5")
+    better = edited(evidence, "leaderboard", "metric == 'accuracy' and variation != 'original'", value=0.9)
+    assert list(SEVERITY_SECTION.summary(better)) == [], "no gain is called a loss"
 
 
 PARC = {"reliability": 0.25, "accuracy_calibrated": 0.5, "certainty": 0.5, "consistency_calibrated": 0.75}

@@ -191,13 +191,13 @@ NEAR = "consistent with the target of 90\u202f%"
             0.87,
             0.93,
             f"{NEAR} and within 5 points of it (87.0–93.0)",
-            "in 3 (shown to be within 5 points",
+            "in 3 (95\u202f% interval within 5 points of it in 3, not corrected), above it in 0",
         ),
         (
             0.9,
             0.82,
             0.93,
-            f"{NEAR}, but not shown to be within 5 points",
+            f"{NEAR}, but the interval is too wide to tell (82.0–93.0)",
             "in 3, above it in 0 and below it in 0",
         ),
         (0.6, 0.5, 0.7, "below the target of 90\u202f% (50.0–70.0)", "in 0, above it in 0 and below it in 3"),
@@ -215,7 +215,7 @@ NEAR = "consistent with the target of 90\u202f%"
             "above the target of 90\u202f% (90.5–91.5)",
             "above it in 3",
         ),  # near, and significant
-        (0.9, None, None, f"{NEAR}, but not shown to be within 5 points of it. ", "in 3, above it in 0"),
+        (0.9, None, None, f"{NEAR}, but the interval is too wide to tell. ", "in 3, above it in 0"),
     ],
 )
 def test_coverage_is_below_its_target_above_it_or_consistent_with_it(
@@ -233,7 +233,7 @@ def test_what_counts_as_on_target_follows_from_the_target(make: Make) -> None:
     evidence = edited(make(Made()), "leaderboard", "metric == 'coverage'", value=0.98, low=0.95, high=0.99)
     evidence = replace(evidence, scoring=evidence.scoring.model_copy(update={"alpha": 0.02}))
     why = VERDICT_SECTION.build(evidence).cards[1].why
-    assert "target of 98\u202f%, but not shown to be within 1 point of it" in why
+    assert "target of 98\u202f%, but the interval is too wide to tell" in why
 
 
 def test_sets_that_hold_every_option_say_nothing(make: Make) -> None:

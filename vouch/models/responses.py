@@ -33,6 +33,8 @@ def restore(dataset: DatasetRequests) -> int:
     with dataset.claim():
         try:
             for output, key, answer in written(dataset):
+                if answer["device"] is None:  # the model was seen to be unable: the next run asks again
+                    continue
                 if key not in dataset.caches[output] and answer["device"] not in dataset.model.refused:
                     dataset.caches[output].add(key, answer)
                     taken += 1

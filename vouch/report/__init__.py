@@ -4,7 +4,8 @@ From the tables of the earlier stages to the site:
 
 loading.py, evidence.py     read the tables into `Evidence`, which every other file looks numbers up in
 gates.py, claims.py         rules for what may be shown or claimed; the claims about models that pass them
-cards.py, caveats.py        the tiles of the first page; sentences on models and texts that need a warning
+cards.py, news.py           the tiles of the first page; bad news about the preferred model
+caveats.py                  sentences on models and texts that need a warning
 costs.py                    the cost of each variation of the prompt for a model; names of variations
 table.py, table_files.py    tables on a page; the same as CSV and LaTeX, and all of reports/tables
 vegalite.py, drawing.py     charts as vega-lite; charts as SVG, PNG and PDF

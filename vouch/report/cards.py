@@ -2,13 +2,10 @@
 
 All are about one dataset (claims.lead_dataset), which the headline names; a tile that speaks of another one
 names it. The first tile is the worst news about the preferred model there, the second the worst news
-elsewhere. News about the original prompts comes before news about variations; within each, the largest loss
-comes first, measured at the favourable end of its interval.
+elsewhere (news.py).
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from vouch.metrics.conformal.selective import SURE, TOLERATED
 from vouch.metrics.unranked import LOW_MASS_RATE
@@ -22,102 +19,19 @@ from vouch.report.claims import (
     answers_alone,
     baselines,
     doubts,
-    effects,
     image_claims,
     lead_in_words,
     leaders,
-    low_letter_mass,
-    once,
-    overconfident,
-    preferred,
     questions_needed,
     without_image,
     wrong_at,
 )
-from vouch.report.costs import ACCURACY, costs, named, real_changes
+from vouch.report.costs import ACCURACY, costs, real_changes
 from vouch.report.coverage import counted, coverage_verdict, in_words
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM, SIGNIFICANCE
+from vouch.report.news import News, news
 from vouch.tables.asked import TEXT
-
-
-class News(NamedTuple):
-    """points: the loss that is shown, 0 to 1. variation: empty if the news is about the original prompts.
-    answer, why: without the name of the dataset."""
-
-    points: float
-    dataset: str
-    variation: str
-    answer: str
-    why: str
-
-
-@once
-def news(evidence: Evidence) -> tuple[News, ...]:
-    """All bad news about the preferred model, the worst first; empty if no model is preferred."""
-    model = preferred(evidence)
-    if model is None:
-        return ()
-    every = [*_overconfidence(evidence, model), *_letters(evidence, model), *_variations(evidence, model)]
-    large = [one for one in every if one.points >= NEGLIGIBLE]
-    return tuple(sorted(large, key=lambda one: (one.variation != "", -one.points, one.dataset)))
-
-
-def _overconfidence(evidence: Evidence, model: str) -> Iterator[News]:
-    for dataset, (claim, answers) in overconfident(evidence, model).items():
-        every = int((evidence.plain_outcomes(dataset)["model"] == model).sum())
-        which = f"all {formatting.count(every)}"
-        if answers < every:
-            which = f"the {formatting.count(answers)} most confident of its {formatting.count(every)}"
-        stated, correct = formatting.percent(claim.null, 0), formatting.percent(claim.estimate, 0)
-        yield News(
-            claim.at_least,
-            dataset,
-            "",
-            f"Overconfident: {stated} confident, {correct} correct",
-            f"In {which} answers, the mean confidence of {model} is {stated}, but "
-            f"{formatting.percent(claim.estimate)}{formatting.bracketed(claim.low, claim.high, 1, 100)} "
-            "are correct.",
-        )
-
-
-def _letters(evidence: Evidence, model: str) -> Iterator[News]:
-    for dataset, claim in low_letter_mass(evidence, model).items():
-        share = formatting.percent(claim.estimate, 0)
-        yield News(
-            claim.low,
-            dataset,
-            "",
-            f"Would not begin {share} of its answers with a letter",
-            f"In {share} of its prompts{formatting.bracketed(claim.low, claim.high, 0, 100)}, most of the "
-            f"first token's probability is not on option letters: what is scored there is not what {model} "
-            "would answer.",
-        )
-
-
-def _variations(evidence: Evidence, model: str) -> Iterator[News]:
-    for (dataset, who, change), claim in effects(evidence).items():
-        if who != model or claim.above:
-            continue
-        cost = costs(evidence, dataset)[model, change, *ACCURACY]
-        asked = formatting.plural(cost.items, "question")
-        share, before = formatting.percent(cost.value), formatting.percent(cost.original)
-        if cost.guess is not None:  # guessing became easier or harder, so points would mislead
-            lost = "no better than guessing" if cost.value <= cost.guess else "closer to guessing"
-            why = (
-                f"{model} then answers {share} of {asked} correctly, where guessing gives "
-                f"{formatting.percent(cost.guess, 0)}; on the original prompts of the same questions "
-                f"{before}, where guessing gives {formatting.percent(1 - cost.guess, 0)}."
-            )
-        else:
-            lost = f"{formatting.number(-100 * cost.difference, 1)} points lost"
-            why = (
-                f"{model} then answers {share} of {asked} correctly, on the original prompts of the same "
-                f"questions {before}: a loss of {formatting.span(-claim.high, -claim.low, 1, 100)} points."
-            )
-        name = named(change)
-        yield News(claim.at_least, dataset, change, f"{name[:1].upper()}{name[1:]}: {lost}", why)
-
 
 FIRST = "What should you know first?"
 ELSEWHERE = "And on the other datasets?"
@@ -398,9 +312,10 @@ def _threshold_elsewhere(evidence: Evidence, model: str, dataset: str, threshold
     alike = [name for name in evidence.large if name != dataset and evidence.outputs(name)[0] == asked]
     measured = {name: wrong_at(evidence, name, model, threshold) for name in alike}
     parts = [
-        f"{formatting.percent(of[0], 0)} of {formatting.plural(of[1], 'answer')} are wrong on {name}"
+        f"{formatting.percent(of[0].estimate, 0)}{formatting.bracketed(of[0].low, of[0].high, 0, 100)} of "
+        f"{formatting.plural(of[1], 'answer')} are wrong on {name}"
         for name, of in measured.items()
-        if of and of[0] > TOLERATED
+        if of and of[0].above
     ]
     return [f"Elsewhere the same threshold lets more errors through: {formatting.listed(parts)}."] * bool(
         parts

@@ -93,12 +93,17 @@ def answers_alone(evidence: Evidence) -> dict[tuple[str, str], AnswerThreshold]:
     return {place: shown for place, shown in found.items() if shown.answered}
 
 
-def wrong_at(evidence: Evidence, dataset: str, model: str, threshold: float) -> tuple[float, int] | None:
-    """The share of wrong answers among those with at least this confidence, and their number; None if there
-    is no such answer."""
+def wrong_at(evidence: Evidence, dataset: str, model: str, threshold: float) -> tuple[Claim, int] | None:
+    """The share of wrong answers among those with at least this confidence, against TOLERATED, and the number
+    of these answers; None if they are of too few groups."""
     own = evidence.graded(dataset, model)
-    given = own.loc[own["confidence"] >= threshold, "clean_correct"]
-    return (1 - float(given.mean()), len(given)) if len(given) else None
+    given = own[own["confidence"] >= threshold]
+    groups = pd.factorize(given["group"])[0]
+    if given["group"].nunique() < MINIMUM:
+        return None
+    wrong = 1 - given["clean_correct"].to_numpy(np.float64)
+    low, high = mean_interval(wrong, groups)
+    return share_claim(float(wrong.mean()), low, high, int(groups.max()) + 1, TOLERATED), len(given)
 
 
 @once

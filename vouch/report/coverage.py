@@ -2,8 +2,9 @@
 
 Coverage is *above* or *below* its target if it differs significantly (gates.py). If it does not, it is
 consistent with the target, and one of two things is known: its interval lies within a tolerance of the target
-(*on target*), or it is too wide to tell (*inconclusive*). The tolerance is half of the errors that the target
-allows: 5 points for a target of 90 %.
+(*on target*), or it is too wide to tell (*inconclusive*). Only *above* and *below* are corrected for the
+number of comparisons. The tolerance is half of the errors that the target allows: 5 points for a target of
+90 %.
 """
 
 from collections import Counter
@@ -61,11 +62,12 @@ def coverage_verdict(evidence: Evidence, dataset: str, model: str, variation: st
 
 
 def counted(evidence: Evidence, verdicts: Iterable[CoverageVerdict]) -> str:
-    """`consistent with the target in 16 (shown to be within 5 points of it in 9), above it in 1, ...`."""
+    """`consistent with the target in 16 (95 % interval within 5 points of it in 9, not corrected), ...`."""
     of = Counter(verdicts)
     text = f"consistent with the target in {of['on target'] + of['inconclusive']}"
     if of["on target"]:
-        text += f" (shown to be within {tolerated(evidence)} of it in {of['on target']})"
+        within = f"95{formatting.NARROW}% interval within {tolerated(evidence)} of it"
+        text += f" ({within} in {of['on target']}, not corrected)"
     return f"{text}, above it in {of['above']} and below it in {of['below']}"
 
 
@@ -78,7 +80,7 @@ def in_words(evidence: Evidence, verdict: CoverageVerdict, low: float | None, hi
         "above": f"above {target}{ends}",
         "below": f"below {target}{ends}",
         "on target": f"consistent with {target} and {near}{ends}",
-        "inconclusive": f"consistent with {target}, but not shown to be {near}{ends}",
+        "inconclusive": f"consistent with {target}, but the interval is too wide to tell{ends}",
     }[verdict]
 
 

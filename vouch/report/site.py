@@ -29,9 +29,9 @@ from vouch.report.table_files import (
     PLOTTED,
     TABLES,
     TableFiles,
-    compared,
     csv_text,
-    few,
+    dvc_models,
+    dvc_numbers,
     metrics_json,
     plotted,
     plotted_reliability,
@@ -273,12 +273,13 @@ def write_plots(evidence: Evidence) -> None:
 
 
 def write_for_dvc(evidence: Evidence) -> None:
-    """Writes what `dvc metrics` shows: headline.json of the best model, and headline/MODEL.json of each."""
-    dataset, models = compared(evidence)
+    """Writes what `dvc metrics` shows: headline.json of the best model, which may
+    change, and headline/MODEL.json of each."""
+    dataset, models = dvc_models(evidence)
     with replacing_folder(REPORTS / "headline") as folder:
         for model in models:
-            write_json(folder / f"{model}.json", few(evidence, dataset, model))
-    write_json(REPORTS / "headline.json", few(evidence, dataset, models[0]) if models else {})
+            write_json(folder / f"{model}.json", dvc_numbers(evidence, dataset, model))
+    write_json(REPORTS / "headline.json", dvc_numbers(evidence, dataset, models[0]) if models else {})
 
 
 def write_site(files: Mapping[str, str], tables: Mapping[str, str], cache: RenderCache) -> None:

@@ -6,6 +6,7 @@ claims come from datasets with enough questions only.
 
 from collections.abc import Iterator
 
+from vouch.metrics.conformal.selective import TOLERATED
 from vouch.metrics.uncertainty import CONFIDENCE
 from vouch.report import formatting
 from vouch.report.claims import (
@@ -82,7 +83,10 @@ def answering(evidence: Evidence) -> Iterator[str]:
         f"{model} {formatting.percent(shown[name, model].answered, 0)} of {name}" for name, model in largest
     ]
     if shares:
-        yield f"Alone, with at most 5{formatting.NARROW}% wrong answers: {formatting.listed(shares, 3)}."
+        yield (
+            f"Alone, with at most {formatting.percent(TOLERATED, 0)} wrong answers: "
+            f"{formatting.listed(shares, 3)}."
+        )
     none = len(asked) - len(shown)
     if none:
         yield f"In {_of(none, len(asked))} no share is shown, so none may be answered alone."
@@ -153,16 +157,16 @@ def variations(evidence: Evidence) -> Iterator[str]:
     tried = lost = 0
     worst: tuple[float, str, str, str] | None = None
     for name in evidence.large:
-        found = costs(evidence, name)
+        measured = costs(evidence, name)
         for model in above_chance(evidence, name):
             tried += sum(
                 who == model and tuple(measure) == ACCURACY and not is_control(change)
-                for who, change, *measure in found
+                for who, change, *measure in measured
             )
             for change in losses(evidence, name, model):
                 lost += 1
-                place = (found[model, change, *ACCURACY].net.difference, change, model, name)
-                worst = min(worst or place, place)
+                loss = (measured[model, change, *ACCURACY].net.difference, change, model, name)
+                worst = min(worst or loss, loss)
     if not tried:
         return
     gains = sum(claim.above for claim in effects(evidence).values())
@@ -203,24 +207,25 @@ def image(evidence: Evidence) -> Iterator[str]:
 
 def typographic(evidence: Evidence) -> Iterator[str]:
     """The largest effect of painted words."""
-    found = {
+    values = {
         (number.value, model, name): number
         for name in evidence.large
         for model, number in evidence.numbers(name, "painted_gain", variation=TYPOGRAPHIC).items()
     }
-    if found:
-        clear = sum(number.excludes_zero and number.value > 0 for number in found.values())
-        (value, model, name), number = max(found.items())
+    if values:
+        clear = sum(number.excludes_zero and number.value > 0 for number in values.values())
+        (value, model, name), number = max(values.items())
         ends = formatting.bracketed(number.low, number.high, 1, 100)
         yield (
-            f"The interval of the attack's effect is above 0 in {_of(clear, len(found))}; the largest "
-            f"effect is {formatting.number(100 * value, 1)} points{ends}, {model} on {name}."
+            f"The 95{formatting.NARROW}% interval of the attack's effect, not corrected, is above 0 in "
+            f"{_of(clear, len(values))}; the largest effect is {formatting.number(100 * value, 1)} "
+            f"points{ends}, {model} on {name}."
         )
 
 
 def shift(evidence: Evidence) -> Iterator[str]:
     """How often another way of asking gives too little coverage, and the lowest coverage."""
-    found = {
+    values = {
         (number.value, change, model, name): coverage_verdict(evidence, name, model, change)
         for name in evidence.large
         for change in evidence.variations(name)
@@ -228,41 +233,42 @@ def shift(evidence: Evidence) -> Iterator[str]:
         for model, number in evidence.numbers(name, "shift_coverage", "lac", variation=change).items()
         if not is_original_to(evidence, name, model, change)
     }
-    if found:
-        below = sum(each == "below" for each in found.values())
-        value, change, model, name = min(found)
+    if values:
+        below = sum(each == "below" for each in values.values())
+        value, change, model, name = min(values)
         yield (
             f"Coverage is shown to be below its target in {formatting.count(below)} of "
-            f"{formatting.plural(len(found), 'case')}; the lowest coverage is {formatting.percent(value)}, "
+            f"{formatting.plural(len(values), 'case')}; the lowest coverage is {formatting.percent(value)}, "
             f"for {meaning(change)}, {model} on {name}."
         )
 
 
 def reliability(evidence: Evidence) -> Iterator[str]:
     """The highest and the lowest reliability over all prompts."""
-    found = {
+    values = {
         (number.value, model, name)
         for name in evidence.large
         for model, number in evidence.numbers(name, "reliability", "every_prompt", variation="").items()
     }
-    if found:
-        (most, best, where), (least, worst, there) = max(found), min(found)
+    if values:
+        highest, lowest = max(values), min(values)
         yield (
-            f"Reliability over all prompts goes from {formatting.number(least, 2)} ({worst} on {there}) to "
-            f"{formatting.number(most, 2)} ({best} on {where})."
+            f"Reliability over all prompts goes from {formatting.number(lowest[0], 2)} "
+            f"({lowest[1]} on {lowest[2]}) to {formatting.number(highest[0], 2)} "
+            f"({highest[1]} on {highest[2]})."
         )
 
 
 def instability(evidence: Evidence) -> Iterator[str]:
     """The model that repeats its answers least."""
-    found = {
+    values = {
         (number.value, model, name, change)
         for name in evidence.large
         for change in evidence.variations(name)
         for model, number in evidence.numbers(name, "instability", variation=change).items()
     }
-    if found:
-        value, model, name, _ = max(found)
+    if values:
+        value, model, name, _ = max(values)
         yield f"The highest instability is {formatting.number(value, 2)}: {model} on {name}."
 
 
@@ -275,7 +281,7 @@ def letters(evidence: Evidence) -> Iterator[str]:
     models = {(name, model) for name, model, _ in claims}
     yield f"Shown to choose a letter more often than it is correct: {_of(len(models), len(tried))}."
     if claims:
-        name, model, letter = max(claims, key=lambda place: (claims[place].estimate, place))
+        name, model, letter = max(claims, key=lambda key: (claims[key].estimate, key))
         chosen, correct = (evidence.number(name, model, each + letter) for each in (CHOSEN, RIGHT))
         if chosen and correct:
             yield (

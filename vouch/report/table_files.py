@@ -109,7 +109,7 @@ def metrics_json(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-FEW = {
+DVC_METRICS = {
     "accuracy": "accuracy",
     "coverage": "coverage_lac",
     "set_size": "set_size_lac",
@@ -118,7 +118,7 @@ FEW = {
 """Names in the files for `dvc metrics`, whose tables stay within 80 columns -> names in METRICS."""
 
 
-def compared(evidence: Evidence) -> tuple[str, list[str]]:
+def dvc_models(evidence: Evidence) -> tuple[str, list[str]]:
     """The dataset whose numbers `dvc metrics` shows, and its models, the best first.
 
     It is the one with the most groups of questions; a choice by results would differ between experiments.
@@ -128,10 +128,10 @@ def compared(evidence: Evidence) -> tuple[str, list[str]]:
     return dataset, [*candidates, *(model for model in evidence.models(dataset) if model not in candidates)]
 
 
-def few(evidence: Evidence, dataset: str, model: str) -> dict[str, float]:
-    """The numbers of FEW that a model has."""
+def dvc_numbers(evidence: Evidence, dataset: str, model: str) -> dict[str, float]:
+    """The numbers of DVC_METRICS that a model has."""
     known = values(evidence, dataset, model)
-    return {name: known[metric] for name, metric in FEW.items() if metric in known}
+    return {name: known[metric] for name, metric in DVC_METRICS.items() if metric in known}
 
 
 def _label(evidence: Evidence, dataset: str, model: str) -> str:

@@ -265,8 +265,9 @@ VARIATIONS = Table(  # the effect of each variation other than `original` on a m
 dataset, model, output, variation  string
 metric      string   accuracy; confidence (mean); set_size with its score, sets calibrated anew for each
                      variation, left out if a threshold is infinite, or if the variation asks only some of
-                     the questions and fewer than 30 groups of them; flipped, the share of the items with
-                     another option chosen or another answer generated, with 0 as the original's. A refusal or
+                     the questions and fewer groups than FEWEST_GROUPS (leaderboard.py); flipped, the share of
+                     the items with another option chosen or another answer generated, with 0 as the
+                     original's. A refusal or
                      unparsed answer equals no other. Where the variation flips the answers, `not_flipped`
                      takes its place: of the items answered correctly in the original, the share
                      whose answer stayed the same

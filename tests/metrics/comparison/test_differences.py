@@ -223,19 +223,19 @@ def test_costs_follow_their_definition() -> None:
 
 
 def test_only_items_with_both_prompts_count() -> None:
-    plain, hurt = answers(0, 40, 0.8), answers(1, 40, 0.5)
+    plain, hurt = answers(0, 120, 0.8), answers(1, 120, 0.5)
     plain["clean_correct"][0] = hurt["clean_correct"][1] = np.nan  # dropped by the clean protocol
     hurt["clean_size_lac"][2] = np.nan  # never a test item
-    few = {name: values[:35] for name, values in hurt.items()}
+    few = {name: values[:115] for name, values in hurt.items()}
     found = by_metric(variations(table({("m", "original"): plain, ("m", "blur"): few}), 0, 10))
     assert {key: row["items"] for key, row in found.items()} == {
-        ("accuracy", ""): 33,
-        ("confidence", ""): 33,
-        ("set_size", "lac"): 32,
-        ("set_size", "aps"): 33,
-        ("flipped", ""): 33,
+        ("accuracy", ""): 113,
+        ("confidence", ""): 113,
+        ("set_size", "lac"): 112,
+        ("set_size", "aps"): 113,
+        ("flipped", ""): 113,
     }
-    kept = list(range(2, 35))
+    kept = list(range(2, 115))
     assert found["accuracy", ""]["value"] == pytest.approx(hurt["clean_correct"][kept].mean())
     assert found["accuracy", ""]["original"] == pytest.approx(plain["clean_correct"][kept].mean())
 
@@ -243,18 +243,18 @@ def test_only_items_with_both_prompts_count() -> None:
 @pytest.mark.parametrize(
     ("asked", "infinite", "compared"),
     [
-        (40, [], True),
-        (30, [], True),
-        (29, [], False),  # the thresholds would differ because one rests on fewer questions
-        (40, ["blur"], False),  # every set holds all options
-        (40, ["original"], False),
-        (40, ["other"], True),
+        (120, [], True),
+        (100, [], True),
+        (99, [], False),  # the thresholds would differ because one rests on fewer questions
+        (120, ["blur"], False),  # every set holds all options
+        (120, ["original"], False),
+        (120, ["other"], True),
     ],
 )
 def test_set_sizes_are_compared_under_comparable_thresholds(
     asked: int, infinite: list[str], compared: bool
 ) -> None:
-    plain, hurt = answers(0, 40, 0.8), answers(1, 40, 0.5)
+    plain, hurt = answers(0, 120, 0.8), answers(1, 120, 0.5)
     both = {("m", "original"): plain, ("m", "blur"): {name: each[:asked] for name, each in hurt.items()}}
     without = [("m", "d", "letters", name) for name in infinite]
     found = by_metric(variations(table(both), 0, 10, without))

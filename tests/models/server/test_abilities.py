@@ -11,7 +11,10 @@ from tests.models.loopback_server import NAME, Loopback, Reply, error
 from tests.models.project import DATASET, MODEL, Project, prompt
 from tests.models.server.test_faults import EDITS
 from tests.refusals import refused
+from vouch.models.config import ExtractConfig
 from vouch.models.lock_entry import OPENAI, LockEntry
+from vouch.models.requests import DatasetRequests, Session
+from vouch.models.responses import restore
 from vouch.models.server.abilities import Abilities, abilities
 from vouch.models.server.client import ServerSettings
 from vouch.models.unsupported import NO_LOGPROBS, NO_SCORES, cannot_give
@@ -152,6 +155,8 @@ def test_a_model_that_can_give_nothing_of_a_dataset_stops_no_other(
     ask(project, LETTERS)
     project.extract()
     assert {row["problem"] for row in project.letters()} == {NO_LOGPROBS} and not project.rows(TEXT)
+    session = Session(read_pin(pin_path(MODEL)), ExtractConfig.model_validate(project.params["extract"]))
+    assert restore(DatasetRequests(session, DATASET)) == 0, "nor taken over from the table"
     before = len(server.requests)
     server.edit = lambda answer: None
     project.extract()

@@ -1,7 +1,7 @@
 """Three pages behind the numbers: Items, Method (formulas) and Provenance (what each number rests on)."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -82,7 +82,7 @@ def build_provenance(evidence: Evidence) -> dict[str, Any]:
     return {
         "files": [f"{name}.csv" for name in TABLES],
         "chain": _chain(),
-        "asked": _asked(setup["datasets"], setup["variations"]) if setup.get("datasets") else None,
+        "asked": _asked(setup) if setup.get("datasets") else None,
         "models": _models(evidence) if setup.get("models") else None,
         "answered": _answered(evidence.answered) if evidence.answered else None,
         "settings": Grid(
@@ -127,7 +127,7 @@ def _chain() -> Grid:
     return Grid("chain", "What each number rests on", columns, [cells(*row) for row in rows])
 
 
-def _asked(datasets: Mapping[str, Any], variations: Iterable[str]) -> Grid:
+def _asked(setup: Mapping[str, Any]) -> Grid:
     columns = (
         Column("Dataset"),
         Column("Loader", "file in vouch/datasets/loaders"),
@@ -136,15 +136,14 @@ def _asked(datasets: Mapping[str, Any], variations: Iterable[str]) -> Grid:
         Column("Settings"),
     )
     rows = []
-    for name, entry in datasets.items():
+    for name, entry in setup["datasets"].items():
         rest = {key: value for key, value in entry.items() if key not in ("loader", "source", "template")}
         settings = ", ".join(_flat(rest)) or "–"
         rows.append(cells(name, entry["loader"], entry["source"], str(entry["template"]), settings))
-    names = ", ".join(map(str, variations))
+    outputs = ", ".join(setup["outputs"] or ()) or "those of the template"
     caption = (
-        f"What was asked, and with which prompt template. Variations, if the settings name no others: {names}"
-        if names
-        else "What was asked"
+        "What was asked, and with which prompt template. If the settings name no others, request types: "
+        f"{outputs}; variations: {', '.join(map(str, setup['variations']))}"
     )
     return Grid("asked", caption, columns, rows)
 

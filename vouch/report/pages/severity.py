@@ -102,17 +102,19 @@ degraded; level 0 is the original. The numbers are in the table of all variation
 
 
 def _severity_summary(evidence: Evidence) -> Iterator[str]:
-    """The largest loss from the original image to the highest level asked."""
+    """The largest loss from the original image to the highest level asked; nothing if there is no loss."""
     losses = []
     for dataset in evidence.large:
         for (kind, model), own in severity_frame(evidence, dataset).groupby(["kind", "model"], sort=False):
             first, last = own.iloc[0], own.iloc[-1]
-            losses.append((last["value"] - first["value"], kind, model, dataset, first, last))
+            if last["value"] < first["value"]:
+                losses.append((last["value"] - first["value"], kind, model, dataset, first, last))
     if losses:
         _, kind, model, dataset, first, last = min(losses, key=lambda loss: loss[:4])
         yield (
-            f"The largest loss: {model} on {dataset} goes from {formatting.percent(first['value'], 0)} to "
-            f"{formatting.percent(last['value'], 0)} at level {last['level']} of {kind}."
+            f"The largest loss, not tested: {model} on {dataset} goes from "
+            f"{formatting.percent(first['value'], 0)} to {formatting.percent(last['value'], 0)} "
+            f"at level {last['level']} of {kind}."
         )
 
 

@@ -124,8 +124,8 @@ def _broken(evidence: Evidence, between: pd.DataFrame) -> Iterator[str]:
     if len(alone):
         row = alone.loc[alone["wrong"].idxmax()]
         yield (
-            f"A threshold for answering alone with at most 5{formatting.NARROW}% wrong answers lets up to "
-            f"{formatting.percent(row['wrong'], 0)} through elsewhere: {_where(row)}."
+            f"A threshold for answering alone with at most {formatting.percent(TOLERATED, 0)} wrong answers "
+            f"lets up to {formatting.percent(row['wrong'], 0)} through elsewhere: {_where(row)}."
         )
 
 

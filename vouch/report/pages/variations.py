@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.metrics.comparison.leaderboard import ENOUGH
+from vouch.metrics.comparison.leaderboard import FEWEST_GROUPS
 from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
 from vouch.report.claims import above_chance, chosen, effects, losses
@@ -167,7 +167,7 @@ SIZES = (
     "in options; sets are recalibrated for the variation, so coverage is kept and the cost shows up here; "
     "intervals treat the thresholds as fixed and are too narrow, so no claims are made; no change if a "
     "threshold is infinite, or if the variation asks only some of the questions and fewer than "
-    f"{ENOUGH} groups of them, because few questions alone enlarge the sets"
+    f"{FEWEST_GROUPS} groups of them, because few questions alone enlarge the sets"
 )
 TOO_FEW = replace(MISSING, note="too few to calibrate")
 ASKED_ONCE = replace(MISSING, note="the original prompt")

@@ -136,9 +136,19 @@
     still.addEventListener("pointerleave", () => clearTimeout(wait));
   }
 
+  // Everything is readable on paper, and folded again after printing.
+  let printed = [];
+  addEventListener("beforeprint", () => {
+    printed = [...document.querySelectorAll("main details:not([open])")];
+    for (const each of printed) each.open = true;
+  });
+  addEventListener("afterprint", () => { for (const each of printed) each.open = false; });
+
   // A link to a folded place unfolds it. Browsers do that by themselves since 2022 to 2025.
   const unfold = () => {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    let name = "";
+    try { name = decodeURIComponent(location.hash.slice(1)); } catch { /* an address by hand, such as #% */ }
+    const target = document.getElementById(name);
     const closed = [];
     for (let at = target?.closest("details"); at; at = at.parentElement.closest("details")) if (!at.open) closed.push(at);
     for (const each of closed) each.open = true;
@@ -149,12 +159,4 @@
     document.addEventListener("click", (event) => { if (event.target.closest("a[href^='#']")) setTimeout(unfold); });
     unfold();
   }
-
-  // Everything is readable on paper, and folded again after printing.
-  let printed = [];
-  addEventListener("beforeprint", () => {
-    printed = [...document.querySelectorAll("main details:not([open])")];
-    for (const each of printed) each.open = true;
-  });
-  addEventListener("afterprint", () => { for (const each of printed) each.open = false; });
 }
