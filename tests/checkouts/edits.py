@@ -175,7 +175,7 @@ EDITS = [
     Edit(
         "what all questions are asked for",
         _set("outputs", ["letters", "text"]),
-        VARY,
+        VARY | {"report"},
         VARY | EXTRACT | SCORE | TEXTS | END,
     ),
     Edit(
