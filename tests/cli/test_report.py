@@ -85,13 +85,15 @@ def test_a_number_has_moved_if_the_interval_of_its_paired_difference_excludes_ze
     (row,) = differences(pa.concat_tables(runs), CONFIG.seed, CONFIG.resamples)
     assert (one.difference, one.items, one.of) == (pytest.approx(row["difference"]), row["items"], COUNT)
     assert (one.low, one.high) == (pytest.approx(row["low"]), pytest.approx(row["high"]))
-    assert one.state == MOVED and one.then < one.now  # type: ignore[operator]
+    assert one.then is not None and one.now is not None
+    assert one.state == MOVED and one.then < one.now
     text = " ".join(summary(found, "v1").split())
     assert (
         "(the 95 % interval excludes 0; not corrected for the number of numbers, and prediction sets " in text
     )
     error = number(found, "ece")
-    assert error.difference == pytest.approx(error.now - error.then)  # type: ignore[operator]
+    assert error.then is not None and error.now is not None
+    assert error.difference == pytest.approx(error.now - error.then)
     assert {each.state for each in found.numbers if each.line != LINE} == {SAME}
     assert found.states[MOVED] + found.states[CHANGED] == len(
         [each for each in found.numbers if each.then != each.now]

@@ -14,7 +14,7 @@ from dvc.repo import Repo
 
 from tests.cli.conftest import flat
 from tests.models.project import ROOT
-from vouch.cli.history import history, leaderboard_at
+from vouch.cli.history import Version, _row, history, leaderboard_at
 from vouch.cli.leaderboard import cells, small
 from vouch.cli.printing import unlimited
 from vouch.cli.revision import Revision
@@ -224,6 +224,15 @@ def results(value: float, pin: str, subject: str, **more: Any) -> None:
         repo.reproduce()
     git("add", "-A")
     git("commit", "-qm", subject, "--allow-empty")
+
+
+def test_what_only_one_version_has_did_not_change() -> None:
+    line = ("d", "original", "letters", "m")
+    numbers = {line: {("accuracy", ""): row("accuracy", 0.5)}}
+    versions = [Version("a", {}, {}), Version("b", {}, numbers)]
+    assert _row(versions, line, ("accuracy", "")) == ["Accuracy", " ▁", "", "0.500", ""]
+    again = [*versions, Version("c", {}, numbers)]
+    assert (_row(again, line, ("accuracy", "")) or [])[-1] == "+0.000"
 
 
 def test_numbers_of_every_version_with_the_pins_that_changed(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from tests.report.html_page import Page
@@ -33,7 +34,7 @@ from vouch.report.coverage import transfer_coverages
 from vouch.report.evidence import Answered
 from vouch.report.formatting import NARROW
 from vouch.report.gates import MINIMUM
-from vouch.report.loading import load
+from vouch.report.loading import _tokens, load
 from vouch.report.page import Text
 from vouch.report.pages.answering import ANSWERING_FIGURE, ANSWERING_SECTION
 from vouch.report.pages.calibration import CALIBRATION_SECTION, UNCERTAINTY_SECTION
@@ -367,6 +368,28 @@ def test_who_answered(make: Make) -> None:
     assert shown["again"][0] == "trained here train.alpha", "the same weights under another name"
     assert shown["others"][-1] == "pin@others, extract@others-DATASET, score@DATASET"
     assert shown["others"][0] == "released answers"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "shown"), [((4, 5), "9"), ((4, None), "–"), ((None, None), "–"), ((0, 0), "0")]
+)
+def test_tokens_are_counted_if_all_texts_tell(make: Make, tokens: tuple[int | None, ...], shown: str) -> None:
+    answered = [
+        Answered("alpha", name, "text", 2, 2, 0, count, ("e/1",), (), (), None)
+        for name, count in zip(("shapes", "signs"), tokens, strict=True)
+    ]
+    setup = {"models": {"alpha": "data/trained/alpha"}, "train": {}, "locked": {}}
+    grid = PROVENANCE_SECTION.build(replace(make(Made()), setup=setup, answered=answered))["answered"]
+    assert grid is not None and grid.rows[0][5].text == shown
+
+
+def test_texts_without_log_probabilities_have_no_count() -> None:
+    full = {"problem": None, "logprobs": [-1.0, -2.0]}
+    for rows, count in (
+        ([full, {"problem": "cut", "logprobs": None}], 2),
+        ([full, {"problem": None, "logprobs": None}], None),
+    ):
+        assert _tokens(pa.Table.from_pylist(rows)) == count
 
 
 @pytest.mark.parametrize(

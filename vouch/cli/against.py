@@ -296,17 +296,17 @@ def _numbers(
     if part is not None:
         kept = part[part["alike"]].dropna(subset=["clean_correct", "clean_correct_then"])
     for column in COLUMNS:
-        values = [_value(side, line, column) for side in (then, now)]
-        if values == [None, None]:
+        before, after = _value(then, line, column), _value(now, line, column)
+        if before is None and after is None:
             continue
         gap: tuple[float | None, float | None, float | None] = (None, None, None)
         items = 0 if kept is None else len(kept)
-        if values[0] == values[1]:
+        if before == after:
             gap = (0.0, None, None)
-        elif kept is not None and items and None not in values:
-            whole = values[1] - values[0] if counted == [items, items] else None  # type: ignore[operator]
+        elif kept is not None and items and before is not None and after is not None:
+            whole = after - before if counted == [items, items] else None
             gap = _gap(kept, column, (now.bins, then.bins), whole, config)
-        yield Number(line, column, values[0], values[1], *gap, items, counted[0])
+        yield Number(line, column, before, after, *gap, items, counted[0])
 
 
 def _gap(

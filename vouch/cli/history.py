@@ -58,7 +58,8 @@ def history(span: str, protocol: str, variations: bool) -> str:
 
 
 def _row(versions: Sequence[Version], key: Line, column: Column) -> list[str] | None:
-    """The metric's label, a drawing, its values by version, and its change; None if no version has it."""
+    """The metric's label, a drawing, its values by version, and its change, empty if just one version has it;
+    None if none has."""
     values = [version.numbers.get(key, {}).get(column, {}).get("value") for version in versions]
     known = [value for value in values if value is not None]
     if not known:
@@ -70,7 +71,8 @@ def _row(versions: Sequence[Version], key: Line, column: Column) -> list[str] | 
     ]
     metric, _, percent = column[0].rpartition("_") if column[0][-1].isdigit() else (column[0], "", "")
     name = f"{label(metric, column[1])}{f', {percent} % wrong' if percent else ''}"
-    return [name, _drawn(values), *texts, f"{known[-1] - known[0]:+.3f}"]
+    change = f"{known[-1] - known[0]:+.3f}" if len(known) > 1 else ""
+    return [name, _drawn(values), *texts, change]
 
 
 def _drawn(values: Sequence[float | None]) -> str:

@@ -30,7 +30,7 @@ from vouch.datasets.read.files import SourceFiles
 from vouch.datasets.read.forms import ENDINGS
 from vouch.datasets.read.images import leads_out
 from vouch.params.check import TRAINED, check_params
-from vouch.params.project import MODELS, PARAMS
+from vouch.params.project import MODELS, PARAMS, Project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.validation import NAME
@@ -125,29 +125,36 @@ def run(options: argparse.Namespace) -> int:
         write_text(MODELS, before)
         raise
     write_text(path, text)
+    asks = f"{path} has `outputs: [{', '.join(outputs or ())}]`, so that its texts are scored"
+    bare = without_images(models, lock)
+    notes = [
+        *(f"{name} takes no images: it is asked the questions without them" for name in bare),
+        *(f"{name} gives no letters: {why}; {asks}" for name, why in silent.items()),
+        *notes,
+        *(
+            f"{name}: `train.{name}` in the profile is how it was trained; `dvc pull` brings its weights, so "
+            "it is not trained again"
+            for name in trained
+        ),
+    ]
+    _report(path, project, dict(zip(datasets, questions, strict=True)), notes)
+    return 0
+
+
+def _report(path: Path, project: Project, questions: dict[str, int], notes: list[str]) -> None:
+    """Prints what was written, what to know of it, and what comes next. questions: by dataset."""
     refused = {name: why for name, entry in project.datasets.items() if (why := _refused(name, entry))}
     counted = ", ".join(
         f"{formatting.plural(n, 'line' if name in refused else 'question')} of {name}"
-        for name, n in zip(datasets, questions, strict=True)
+        for name, n in questions.items()
     )
     next_steps = "switches to it, `dvc repro` runs it and builds reports/index.html"
     if refused:
         next_steps = "switches to it; correct the lines before `dvc repro`"
-    print(f"new: {path}: {plain(counted)}, for {plain(', '.join(models))}")
-    for name in without_images(models, lock):
-        print(f"new: {plain(name)} takes no images: it is asked the questions without them")
-    for name, why in silent.items():
-        texts = f"has `outputs: [{', '.join(outputs or ())}]`, so that its texts are scored"
-        print(f"new: {plain(name)} gives no letters: {why}; {path} {texts}")
-    notes += [
-        f"{name}: `train.{name}` in the profile is how it was trained; `dvc pull` brings its weights, so it "
-        "is not trained again"
-        for name in trained
-    ]
-    notes += [f"prepare@{name} will stop: {why}" for name, why in refused.items()]
-    print(plain_lines(f"new: {note}" for note in notes), end="")
-    print(f"new: `vouch use {options.name}` {next_steps}")
-    return 0
+    print(f"new: {path}: {plain(counted)}, for {plain(', '.join(project.models))}")
+    stops = [f"prepare@{name} will stop: {why}" for name, why in refused.items()]
+    print(plain_lines(f"new: {note}" for note in [*notes, *stops]), end="")
+    print(f"new: `vouch use {path.stem}` {next_steps}")
 
 
 def lines_of(given: str) -> Path:

@@ -130,12 +130,10 @@ def run(options: argparse.Namespace) -> int:
     models, asked = model_costs(project, counts, cells), _asked(project, counts, stale, cells)
     judged = judge_prompts(project, items, counts)
     if options.json:
-        stages = {state.stage.name: state.why for state in waiting}
         named = {"profile": project.profile, "datasets": _named(project, items, counts)} | asked
-        causes = {state.stage.name: state.causes for state in waiting}
-        named |= {"models": models, "judge": judged, "power": power_rows, "stages": stages, "causes": causes}
-        named["lacking"] = what_is_lacking(project)
-        print(as_json(named | {"following_stages": following, "only_dvc": also, "strays": strays}), end="")
+        named |= {"models": models, "judge": judged, "power": power_rows} | _named_stages(waiting)
+        named |= {"lacking": what_is_lacking(project), "following_stages": following}
+        print(as_json(named | {"only_dvc": also, "strays": strays}), end="")
         return 0
     lines = [*_lacking(project, counts, where), *_rewrites(project, items, stale), *_judge(judged)]
     lines += [*_away(project, items), *_refused(counts, stale), *absent_models(project)]
@@ -222,6 +220,14 @@ def _named(project: Project, items: Mapping[str, Items], counts: Mapping[str, Co
         }
         for name in project.datasets
     ]
+
+
+def _named_stages(waiting: Sequence[State]) -> dict[str, Any]:
+    """The stages that will run, with the reason of each and all its causes, for JSON."""
+    return {
+        "stages": {state.stage.name: state.why for state in waiting},
+        "causes": {state.stage.name: state.causes for state in waiting},
+    }
 
 
 def _asked(project: Project, counts: Mapping[str, Count], stale: set[str], cells: Cells) -> dict[str, Any]:

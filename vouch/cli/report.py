@@ -131,11 +131,7 @@ def _needed(now: Side, then: Side, shared: set[Line]) -> list[Path]:
 
 def summary(comparison: Comparison, title: str) -> str:
     """What moved and what stayed, as text for a person; at most 80 columns."""
-    lines = [
-        f"this checkout, against {title}",
-        *_settings(comparison),
-        *map(_outputs_line, [comparison.outputs]),
-    ]
+    lines = [f"this checkout, against {title}", *_settings(comparison), _outputs_line(comparison.outputs)]
     lines += [f"only {when}: {', '.join(names)}" for when, names in _single(comparison) if names]
     text = "".join(map(wrapped, filter(None, [*lines, *comparison.notes])))
     if comparison.unchanged:

@@ -130,8 +130,8 @@ class Answered(NamedTuple):
     """What the table of one model, dataset and request type holds.
 
     answers: one for each option, and for each sample of a text. unanswered: rows without an answer. tokens:
-    generated ones. engine, device, mode: the different values of these columns. rows: the most of a forward
-    pass, None if unknown.
+    generated ones, None if some texts have no log-probabilities, which count them. engine, device, mode: the
+    different values of these columns. rows: the most of a forward pass, None if unknown.
     """
 
     model: str
@@ -140,7 +140,7 @@ class Answered(NamedTuple):
     prompts: int
     answers: int
     unanswered: int
-    tokens: int
+    tokens: int | None
     engine: Sequence[str]
     device: Sequence[str]
     mode: Sequence[str]

@@ -61,15 +61,14 @@ def read_printed(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
 def answered(paths: Iterable[Path]) -> list[Answered]:
     """What each table of answers holds; tables without rows are left out. Raises UserError."""
     outputs = {path("m", "d").suffixes[0]: output for output, (_, path) in RESPONSES.items()}
-    found = []
+    every = []
     for path in paths:
         output = outputs[path.suffixes[0]]
-        tokens = ["logprobs"] if output == asked.TEXT else []
-        columns = ["prompt", "engine", "device", "mode", "rows", "problem", *tokens]
+        of_texts = ["logprobs"] if output == asked.TEXT else []
+        columns = ["prompt", "engine", "device", "mode", "rows", "problem", *of_texts]
         table = RESPONSES[output].table.read(path, columns)
         if table.num_rows:
-            lengths = pc.sum(pc.list_value_length(table["logprobs"])).as_py() if tokens else 0
-            found.append(
+            every.append(
                 Answered(
                     model=path.name.partition(".")[0],
                     dataset=path.parent.name,
@@ -77,12 +76,19 @@ def answered(paths: Iterable[Path]) -> list[Answered]:
                     prompts=pc.count_distinct(table["prompt"]).as_py(),
                     answers=table["problem"].null_count,
                     unanswered=table.num_rows - table["problem"].null_count,
-                    tokens=lengths or 0,
+                    tokens=_tokens(table) if of_texts else 0,
                     **{name: _names(table[name]) for name in ("engine", "device", "mode")},
                     rows=pc.max(table["rows"]).as_py(),
                 )
             )
-    return found
+    return every
+
+
+def _tokens(texts: pa.Table) -> int | None:
+    """How many tokens texts have; None if some of them have no log-probabilities."""
+    lengths = pc.list_value_length(texts["logprobs"])
+    uncounted = pc.any(pc.and_(pc.is_null(texts["problem"]), pc.is_null(lengths))).as_py()
+    return None if uncounted else pc.sum(lengths).as_py() or 0
 
 
 def _names(column: pa.ChunkedArray) -> tuple[str, ...]:

@@ -273,8 +273,8 @@ def write_plots(evidence: Evidence) -> None:
 
 
 def write_for_dvc(evidence: Evidence) -> None:
-    """Writes what `dvc metrics` shows: headline.json of the best model, which may
-    change, and headline/MODEL.json of each."""
+    """Writes what `dvc metrics` shows: headline.json of the best model, which may change, and
+    headline/MODEL.json of each."""
     dataset, models = dvc_models(evidence)
     with replacing_folder(REPORTS / "headline") as folder:
         for model in models:

@@ -177,7 +177,11 @@ def _answered(answered: Sequence[Answered]) -> Grid:
         Column("Prompts", "different ones, over all datasets and variations", True),
         Column("Answers", "one for each option of a likelihood, and for each sample of a text", True),
         Column("Without an answer", "", True),
-        Column("Generated tokens", "of all texts, with the tokens that end them", True),
+        Column(
+            "Generated tokens",
+            "of all texts, with those that end them; log-probabilities tell",
+            True,
+        ),
         Column("Rows of a pass", "the most prompts in one forward pass", True),
         Column("Mode", "how the engine computed; trie: a beginning that prompts share is read once"),
         Column("Device", "where it computed; kernels can differ in the last digits"),
@@ -188,7 +192,8 @@ def _answered(answered: Sequence[Answered]) -> Grid:
     rows = []
     for (model, output), own in groups.items():
         counts = [sum(getattr(one, name) for one in own) for name in ("prompts", "answers", "unanswered")]
-        tokens = whole(sum(one.tokens for one in own)) if output == TEXT else MISSING
+        known = [one.tokens for one in own if one.tokens is not None]
+        tokens = whole(sum(known)) if output == TEXT and len(known) == len(own) else MISSING
         largest = max((one.rows for one in own if one.rows is not None), default=None)
         names = (sorted({name for one in own for name in getattr(one, what)}) for what in ("mode", "device"))
         rows.append(
