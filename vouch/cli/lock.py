@@ -15,12 +15,14 @@ from vouch.datasets.fetch.download import fetch
 from vouch.datasets.fetch.hub import commit_of
 from vouch.datasets.fetch.origin import REMOTE, Download, Origin
 from vouch.models.kinds import check_model_type, takes_images
-from vouch.models.lock_entry import LOCAL_ENGINE, FolderSource, HubSource, ServerSource
+from vouch.models.lock_entry import LOCAL_ENGINE, FolderSource, HubSource, LockEntry, ServerSource
 from vouch.models.pins import (
     check_model_folder,
     count_parameters,
     dtype_of,
+    part_folder,
     resolve,
+    resolve_own_code,
 )
 from vouch.params.project import MODELS, Models
 from vouch.pipeline.dag import PARAMS
@@ -134,6 +136,9 @@ def run(options: argparse.Namespace) -> int:
     (commit, engine, dtype, parameters, licence) are filled in. No weights are downloaded. A model in a folder
     is pinned by the digests of its files.
 
+    A model with a program of its own is also pinned by its driver, the authors' code and the packages of its
+    environment, which must be here: the driver is started, without weights, and says what it reads.
+
     For a dataset with an `origin`, the commit of its hub repository or the SHA-256 of its files goes into
     params.yaml, and into the profile of which params.yaml is a copy.
 
@@ -186,8 +191,11 @@ def locked(
     document = editor().load(text)
     entry = _entry(document["models"], name, repo, revision, others)
     # a wrong name or repository is refused before the hub is asked
-    source = _validated(edited(document)).models[name].source
-    if isinstance(source, HubSource):
+    model = _validated(edited(document)).models[name]
+    source = model.source
+    if model.program:
+        pinned_to = _of_program(name, entry, model, revision)
+    elif isinstance(source, HubSource):
         again = f"vouch lock {name}" + ("" if known else f" --repo {source.repo}")
         pin = resolve(source.repo, revision or source.revision or BRANCH, again)
         entry["source"]["revision"] = Quoted(pin.revision)
@@ -209,6 +217,37 @@ def locked(
     changed = edited(document)
     _validated(changed)
     return changed, pinned_to
+
+
+def _of_program(name: str, entry: CommentedMap, model: LockEntry, revision: str | None) -> str:
+    """Pins a model with code of its own: files, driver, code and environment. Raises UserError."""
+    from vouch.models.program.engine import examined
+    from vouch.models.program.identity import model_files
+
+    source, noted = model.source, ""
+    if isinstance(source, HubSource):
+        pin = resolve_own_code(source.repo, revision or source.revision or BRANCH, f"vouch lock {name}")
+        entry["source"]["revision"] = Quoted(pin.revision)
+        folder, files, commit = pin.folder, pin.files, f"{source.repo} at {pin.revision[:12]}"
+        noted = moved_on(name, pin.revision, pin.head)
+    else:
+        assert isinstance(source, FolderSource)
+        folder, commit = Path(source.path), source.path
+        files = model_files(folder)
+    assert model.program is not None
+    parts = {part: part_folder(one) for part, one in model.program.parts.items()}
+    found, outputs = examined(name, model, folder, parts)
+    fill(entry, files)
+    if outputs != list(OUTPUTS) or "outputs" in entry:
+        _put(entry, "outputs", None)
+        entry["outputs"] = flowing(outputs)
+        noted = f"; it gives {', '.join(outputs)}{noted}"
+    entry["program"].fa.set_block_style()
+    values = found.model_dump(exclude_none=True)
+    entry["program"]["locked"] = CommentedMap({key: flowing(value) for key, value in values.items()})
+    code = f", code at {found.commit[:12]}" if found.commit else ""
+    environment = f"{model.program.environment} ({len(found.packages)} packages)"
+    return f"{commit}, {len(files)} files, {model.program.driver} in {environment}{code}{noted}"
 
 
 def _of_server(name: str, entry: CommentedMap, source: ServerSource) -> str:
@@ -276,12 +315,17 @@ def _validated(text: str) -> Models:
 
 
 def fill(
-    entry: CommentedMap, files: dict[str, str], dtype: str, parameters: int, facts: Mapping[str, str]
+    entry: CommentedMap,
+    files: dict[str, str],
+    dtype: str | None = None,
+    parameters: int | None = None,
+    facts: Mapping[str, str] = {},
 ) -> None:
     """Replaces the digests of an entry, and adds the keys that are missing."""
     _put(entry, "engine", LOCAL_ENGINE)
-    _put(entry, "dtype", dtype)
-    _put(entry, "parameters", parameters)
+    for key, value in (("dtype", dtype), ("parameters", parameters)):
+        if value is not None:
+            _put(entry, key, value)
     if facts:
         _put(entry, "facts", flow())
         for key, value in facts.items():

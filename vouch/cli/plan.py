@@ -137,6 +137,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     lines = [*_lacking(project, counts, where), *_rewrites(project, items, stale), *_judge(judged)]
     lines += [*_away(project, items), *_refused(counts, stale), *absent_models(project)]
+    lines += _programs(project)
     print(
         *(_head(project), _datasets(project, items, counts), _asked_in_words(project, asked)),
         *(hours_table(models), power_table(power_rows, claims_of(project, items), options)),
@@ -325,6 +326,22 @@ def _away(project: Project, items: Mapping[str, Items]) -> Iterable[str]:
         f"not pinned in {MODELS}, `vouch lock NAME` pins them": bare,
     }
     return (f"{what}: {', '.join(names)}" for what, names in notes.items() if names)
+
+
+def _programs(project: Project) -> Iterable[str]:
+    """A line for each model whose own code would run."""
+    entries = locked_models()
+    for name in project.sources:
+        entry = entries.get(name)
+        if entry and entry.program:
+            program, source = entry.program, entry.source
+            at = program.locked.commit if program.locked else None
+            whose = [program.driver, source.repo if source.kind == "hub" else source.path]  # type: ignore[union-attr]
+            whose += [program.code + (f" at {at[:12]}" if at else "")] if program.code else []
+            yield (
+                f"{name} runs code that is not Vouch's, with all your rights: {', '.join(whose)}, in the "
+                f"environment {program.environment} (trust_code: true)"
+            )
 
 
 def _refused(counts: Mapping[str, Count], stale: set[str]) -> Iterable[str]:

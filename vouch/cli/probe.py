@@ -41,6 +41,10 @@ def probe(project: Project, name: str) -> dict[str, Any]:
     pin = pinned(name, source, load(MODELS)["models"], whole=False)
     if pin.source.kind == "released":
         return {"model": name, "kind": "released", "source": source, "datasets": []}
+    if pin.program:
+        source = pin.source.repo or pin.source.path or ""
+        facts = {"model": name, "kind": "program", "source": source, "driver": pin.program.driver}
+        return {**facts, "sees": pin.sees, "probe": pin.program.probe, "datasets": []}
     try:
         facts, read = _server(pin) if pin.source.kind == "server" else _local(pin, project.extract)
         facts["datasets"] = [
@@ -107,6 +111,9 @@ def _screen(facts: Row) -> Iterator[str]:
         what = f"answers that others released ({facts['source']})"
         yield plain(f"{facts['model']}: {what}; no prompt is rendered, nothing is asked") + "\n"
         return
+    if facts["kind"] == "program":
+        yield from _program(facts)
+        return
     where = f"{facts['model']}: {facts['kind']} {facts['source']}"
     words = [f"asked as {facts['name']}"] if "name" in facts else []
     words += [f"chat template: {facts['template']}"] if "template" in facts else []
@@ -124,6 +131,20 @@ def _screen(facts: Row) -> Iterator[str]:
                 yield from (f"  {plain(line)}\n" for line in _requests(one))
             else:
                 yield from _tokens(one, shown)
+
+
+def _program(facts: Row) -> Iterator[str]:
+    """What a driver said of a question of two options, when `vouch lock` asked it."""
+    name, probe = facts["model"], facts["probe"]
+    yield wrapped(f"{name}: {facts['source']}, asked by {facts['driver']}, which writes its prompts itself")
+    if probe is None:
+        yield wrapped("it does not say what its model reads")
+        return
+    yield "\n" + wrapped(f"what it reads for a question, as `vouch lock {name}` found it:")
+    yield from (f"  | {visible(line)}\n" for line in probe["prompt"].split("\n"))
+    if probe["letters"]:
+        listed = ", ".join(f"{cut(label, 20)}: {_ids(ids)}" for label, ids in probe["letters"].items())
+        yield wrapped(f"after it one of these tokens is read: {listed}", "  ")
 
 
 def _requests(one: Row) -> Iterator[str]:

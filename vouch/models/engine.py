@@ -185,6 +185,7 @@ class EngineKind:
 ENGINES: dict[str, EngineKind] = {
     "transformers": EngineKind("vouch.models.decoder.engine", 4, ("batch", "bucket", "threads")),
     "openai": EngineKind("vouch.models.server.engine", 1),
+    "program": EngineKind("vouch.models.program.engine", 1, ("threads",)),
 }
 
 

@@ -55,7 +55,8 @@ class Facts(_LockEntry):
     licence: str | None = None
 
 
-LOCAL_ENGINE, SERVER_ENGINE = "transformers", "openai"  # of weights on this machine, of a server
+# of weights on this machine, of a server, of a model's own code in an environment of its own
+LOCAL_ENGINE, SERVER_ENGINE, PROGRAM_ENGINE = "transformers", "openai", "program"
 OPENAI = "https://api.openai.com/v1"
 
 _REPO = re.compile(rf"{REPOSITORY}(/{REPOSITORY})?")
@@ -117,6 +118,66 @@ class ServerSource(_LockEntry):
         return value
 
 
+class ProbeAnswer(_LockEntry):
+    """What a driver says of a fixed question: the text that its model reads, and the tokens of the labels."""
+
+    prompt: str = Field(max_length=1 << 16)
+    letters: dict[str, list[Annotated[int, Field(ge=0)]]] = {}
+
+
+class Locked(_LockEntry):
+    """What `vouch lock` found of a model's program; part of the pin.
+
+    driver: SHA-256 of the driver and of the Python files beside it that it imports, by name. code: one SHA-256
+    over the files of the authors' code, `commit` the commit of that folder if it is a clone. packages: those of
+    the environment and Python itself, as NAME==VERSION, sorted.
+    """
+
+    driver: dict[str, str]
+    code: str | None = None
+    commit: str | None = None
+    packages: list[str] = Field(max_length=5000)
+    probe: ProbeAnswer | None = None
+
+
+class Program(_LockEntry):
+    """The program that asks a model with code of its own: docs/add-a-model.md.
+
+    driver: a Python file, from the repository's root or absolute. environment: the environment that it runs in;
+    `vouch env NAME` builds it from drivers/NAME.txt. trust_code: must be true, because the code of the driver, of
+    the model's folder and of `code` runs on this machine with all rights of whoever starts it. code: a folder of
+    the authors' code. parts: further models that it is built of. settings: given to the driver.
+    """
+
+    driver: str = Field(min_length=1)
+    environment: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    trust_code: bool = Field(default=False, validate_default=True)
+    code: str | None = Field(default=None, min_length=1)
+    parts: dict[
+        Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")],
+        Annotated[FolderSource | HubSource, Field(discriminator="kind")],
+    ] = {}
+    settings: dict[str, Any] = {}
+    locked: Locked | None = None
+
+    @field_validator("driver")
+    @classmethod
+    def _driver(cls, value: str) -> str:
+        if not value.endswith(".py"):
+            raise ValueError("give the driver's Python file, such as drivers/huggingface.py")
+        return value
+
+    @field_validator("trust_code")
+    @classmethod
+    def _trusted(cls, value: bool) -> bool:
+        if not value:
+            raise ValueError(
+                "a program runs its model's code on this machine with all your rights; write `trust_code: true` "
+                "if you trust it"
+            )
+        return value
+
+
 class Prices(_LockEntry):
     """What a server's host charges for a million tokens, and how many an image counts as.
 
@@ -149,6 +210,7 @@ class LockEntry(_LockEntry):
     answers, or `off`, which sets the template's `enable_thinking` to false. sees: whether a server's model,
     or the one that gave released answers, takes images; files of weights say it themselves. outputs: what a
     server can be asked for, all if none are named; it gets no prompts that ask for others.
+    program: of a model whose code is its own, and which therefore runs in an environment of its own.
     dtype, parameters: the model's own where not given. facts: what analyses group by.
     prices: of a server, for `vouch plan`; they change no answer.
     unpinned: it may answer without a commit, so that nobody can tell later which model it was.
@@ -165,6 +227,7 @@ class LockEntry(_LockEntry):
     reasoning: Reasoning | Literal["off"] | None = None
     sees: bool | None = None
     outputs: list[Output] | None = Field(default=None, min_length=1)
+    program: Program | None = None
     parameters: int | None = Field(default=None, ge=1)
     facts: Facts = Facts()
     prices: Prices | None = None
@@ -212,12 +275,26 @@ class LockEntry(_LockEntry):
         server = self.source.kind == "server"
         if server != (self.engine == SERVER_ENGINE):
             raise ValueError(f"a source of kind server and engine {SERVER_ENGINE} go together; write both")
-        if self.outputs and not server:
-            raise ValueError("outputs are those of a server; a model with weights gives all of them")
+        if self.outputs and not server and self.program is None:
+            raise ValueError("outputs are those of a server or a program; other models give all of them")
         if self.prices and not server:
             raise ValueError("prices are those of a server; leave them out")
         if server and (self.files or self.template or self.processor):
             raise ValueError(
                 "a server keeps its model's files, template and processor to itself; leave them out"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _own_program(self) -> Self:
+        if (self.program is not None) != (self.engine == PROGRAM_ENGINE):
+            raise ValueError(
+                f"engine {PROGRAM_ENGINE} and `program: {{driver, environment, trust_code: true}}` go together; "
+                "write both"
+            )
+        if self.program and (self.template or self.processor or self.template_kwargs):
+            raise ValueError(
+                "a driver writes its prompts itself; leave template, processor and template_kwargs out, and use "
+                "program.settings"
             )
         return self

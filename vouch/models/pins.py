@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from vouch.models.kinds import check_model_type, class_name, has_class, reads_images, takes_images
-from vouch.models.lock_entry import LOCK, HubSource, LockEntry, ServerSource
+from vouch.models.lock_entry import LOCK, FolderSource, HubSource, LockEntry, ServerSource
 from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import check_plain, file_digest
@@ -67,6 +67,8 @@ def pinned(name: str, source: str, entries: Mapping[str, Any], whole: bool = Tru
         raise UserError(
             f"{source}: .dvcignore leaves out {part}, so changes would go unseen; move the folder"
         )
+    if entry and entry.program:
+        return _of_program(name, Path(source), entry, whole)
     if is_model(Path(source)):
         plain = LockEntry.model_validate({"source": {"kind": "folder", "path": source}})
         return _of_folder(name, Path(source), entry or plain, whole)
@@ -104,10 +106,37 @@ def _of_entry(name: str, entry: LockEntry | None, whole: bool) -> Pin:
             "`unpinned: true` into its entry"
         )
     command = "pin" if whole else f"dvc repro pin@{name}"
-    folder = fetch(entry.source.repo, entry.source.revision, command, local=not whole)
+    own = entry.program is not None
+    folder = fetch(entry.source.repo, entry.source.revision, command, local=not whole, everything=own)
     # the commit that an unresolved branch points to now
     source = entry.source.model_copy(update={"revision": folder.name})
-    return _of_folder(name, folder, entry.model_copy(update={"source": source}), whole)
+    of = _of_program if own else _of_folder
+    return of(name, folder, entry.model_copy(update={"source": source}), whole)
+
+
+def _of_program(name: str, folder: Path, entry: LockEntry, whole: bool) -> Pin:
+    """The pin of a model whose code is its own: it may read any file of its folder."""
+    from vouch.models.program.identity import model_files, program_pin
+
+    assert entry.program is not None
+    digests = model_files(folder) if whole else {}
+    if isinstance(entry.source, HubSource):
+        check_arrived(digests, folder)
+    check_digests(entry.files if whole else {}, digests, folder)
+    config = folder / "config.json"
+    dtype = entry.dtype or dtype_of(read_json(config) if config.is_file() else {})
+    counted = sum(math.prod(shape) for path in sorted(folder.rglob(f"*{WEIGHT_SUFFIX}")) for shape in _shapes(path))
+    parts = {part: part_folder(one, whole) for part, one in entry.program.parts.items()}
+    pin = _pin(name, entry, digests, dtype, entry.parameters or counted or None, entry.sees is not False)
+    program = program_pin(name, entry.program, parts, whole)
+    return pin.model_copy(update={"program": program})
+
+
+def part_folder(source: FolderSource | HubSource, whole: bool = True) -> Path:
+    """The folder of a further model of a program, fetched if it is of the hub. Raises UserError."""
+    if isinstance(source, FolderSource):
+        return Path(source.path)
+    return fetch(source.repo, source.revision, local=not whole, everything=True)
 
 
 def _of_folder(name: str, folder: Path, entry: LockEntry, whole: bool) -> Pin:
@@ -158,17 +187,19 @@ def read_template(name: str) -> str:
     return (TEMPLATES / f"{name}.jinja").read_text(encoding="utf-8")
 
 
-def fetch(repo: str, revision: str | None, command: str = "pin", local: bool = False) -> Path:
+def fetch(
+    repo: str, revision: str | None, command: str = "pin", local: bool = False, everything: bool = False
+) -> Path:
     """The folder that holds one commit, fetched if the cache lacks it. Raises UserError.
 
     Only files that a model is loaded from are fetched; of its subfolders, only a second tokenizer's. With
     HF_HUB_OFFLINE=1, or `local`, only the cache is asked. The folder is named after the commit. command: what
-    fetches it otherwise, for errors.
+    fetches it otherwise, for errors. everything: all files but pickles, for a model with code of its own.
     """
     from huggingface_hub import constants
 
     with one_line(repo, revision or BRANCH, command, "source in models.lock"):
-        return hub_snapshot(repo, revision or BRANCH, local or constants.HF_HUB_OFFLINE)
+        return hub_snapshot(repo, revision or BRANCH, local or constants.HF_HUB_OFFLINE, everything)
 
 
 def dtype_of(config: Mapping[str, Any]) -> Dtype:
@@ -236,8 +267,8 @@ def check_no_code(path: Path, config: Mapping[str, Any]) -> None:
     values = read_json(path)
     if "auto_map" in values and not has_class(config):
         raise UserError(
-            f"{path}: asks for code of its own (auto_map), which is never run; "
-            "take a version of the model that transformers loads by itself"
+            f"{path}: asks for code of its own (auto_map), which does not run here; take a version of the model that "
+            "transformers loads by itself, or give it a program (docs/own-code.md)"
         )
     if path.name == ADAPTER:
         raise UserError(
@@ -412,6 +443,39 @@ def resolve(repo: str, revision: str, command: str) -> Resolved:
         licence=_licence(info.card_data),
         sees=takes_images(config),
     )
+
+
+@dataclass(frozen=True)
+class ResolvedCode:
+    """One commit of a model with code of its own. folder: all of it but the weights. head, files: see Resolved."""
+
+    revision: str
+    head: str
+    folder: Path
+    files: dict[str, str]
+
+
+def resolve_own_code(repo: str, revision: str, command: str) -> ResolvedCode:
+    """Like `resolve`, for a model that no class of transformers loads; its small files are fetched, and no code
+    runs. Raises UserError."""
+    from huggingface_hub import HfApi
+
+    from vouch.models.program.identity import model_files
+
+    api = HfApi()
+    with one_line(repo, revision, command, "--repo or --revision"):
+        info = api.model_info(repo, revision=revision, files_metadata=True)
+        commit = str(info.sha)
+        head = commit if revision == BRANCH else str(api.model_info(repo, revision=BRANCH).sha)
+        listed = {file.rfilename: file for file in info.siblings or ()}
+        check_weights(list(listed), repo, "take a repository with")
+        folder = hub_snapshot(repo, commit, local=False, everything=True, weights=False)
+    weights = {
+        name: str(file.lfs.sha256)
+        for name, file in listed.items()
+        if file.lfs and name.endswith(WEIGHT_SUFFIX)
+    }
+    return ResolvedCode(commit, head, folder, dict(sorted({**model_files(folder), **weights}.items())))
 
 
 def _licence(card: Any) -> str | None:

@@ -1,6 +1,8 @@
 """The request types that a model has no answers to, and why."""
 
-from vouch.models.lock_entry import LOCK, OPENAI, LockEntry
+from collections.abc import Sequence
+
+from vouch.models.lock_entry import LOCK, OPENAI, PROGRAM_ENGINE, LockEntry
 from vouch.tables.answered import Pin, Reasoning
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS
 
@@ -13,18 +15,25 @@ def scores_texts(url: str) -> bool:
     return url != OPENAI
 
 
+def not_by_program(outputs: Sequence[str]) -> str:
+    """Why a program has no answers of other request types than these."""
+    return f"its program gives only {', '.join(outputs)}"
+
+
 def cannot_give(model: LockEntry | Pin) -> dict[str, str]:
     """The request types that a model has no answers to, with the reason; none of a model with weights.
 
-    A server's are known by `outputs` of its entry, and by what it is.
+    A server's and a program's are known by `outputs` of its entry, a server's also by what it is.
     """
-    url = getattr(model.source, "url", None)
+    url, outputs = getattr(model.source, "url", None), model.outputs
+    if model.engine == PROGRAM_ENGINE and outputs:
+        return {output: not_by_program(outputs) for output in OUTPUTS if output not in outputs}
     if url is None:
         return {}
     reasons = {}
-    if model.outputs:
-        named = f"{LOCK} names only {', '.join(model.outputs)}"
-        reasons = {output: named for output in OUTPUTS if output not in model.outputs}
+    if outputs:
+        named = f"{LOCK} names only {', '.join(outputs)}"
+        reasons = {output: named for output in OUTPUTS if output not in outputs}
     if not scores_texts(url):
         reasons[LIKELIHOOD] = NO_SCORES
     if isinstance(model.reasoning, Reasoning):

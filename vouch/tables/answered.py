@@ -27,6 +27,7 @@ WEIGHT_SUFFIX = ".safetensors"
 INDEX = "model.safetensors.index.json"
 # The files that transformers loads from a model folder; other texts (a licence, a note) change no answer.
 LOADED = (f"*{WEIGHT_SUFFIX}", "*.json", "*.model", "*.jinja", "merges.txt", "vocab.txt", "dict.txt")
+NOT_FETCHED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack", "*.onnx", "*.gguf", "*.ot")
 SECOND = "qformer_tokenizer"  # the folder within InstructBLIP's that holds its second tokenizer
 FURTHER_TEMPLATES = "additional_chat_templates"  # a folder from which transformers would take templates
 MOST_BYTES = 1 << 28  # of a file that is not weights; the largest vocabularies have some tens of MB
@@ -74,6 +75,37 @@ class Reasoning(BaseModel):
         return without_mark(thought.strip().removeprefix(self.ends.replace("</", "<", 1)))
 
 
+class ProgramPin(BaseModel):
+    """The program of a model whose code is its own: all that can change an answer, and where it is.
+
+    driver, environment, code, parts: as in models.lock; the program is started by them. settings: given to the
+    driver. driver_files: SHA-256 of the driver and of its own modules, by name. code_digest: one SHA-256 of the
+    code folder; commit: its commit if it is a clone. part_files: SHA-256 of each file of the parts, PART/FILE.
+    packages: the environment's, NAME==VERSION. probe: the text that the model reads for a fixed question, and the
+    tokens of its labels.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    driver: str
+    environment: str
+    code: str | None = None
+    parts: dict[str, Source] = {}
+    settings: dict[str, Any] = {}
+    driver_files: dict[str, str]
+    code_digest: str | None = None
+    commit: str | None = None
+    part_files: dict[str, str] = {}
+    packages: list[str]
+    probe: dict[str, Any] | None = None
+
+    @property
+    def relevant(self) -> dict[str, Any]:
+        """What can change an answer: no path, no name of an environment."""
+        names = {"settings", "driver_files", "code_digest", "part_files", "packages"}
+        return self.model_dump(include=names)
+
+
 class Pin(BaseModel):
     """The contents of a pin, one JSON file a model.
 
@@ -88,7 +120,8 @@ class Pin(BaseModel):
     reasoning how the model thinks before it answers, left out if it does not
     sees        whether it takes images; left out if it does. A language model does not: it is asked the same
                 prompts without their images
-    outputs     what a server can be asked for, left out if that is not known to be less than all
+    outputs     what a server or program can be asked for, left out if that is not known to be less than all
+    program     the program of a model whose code is its own, left out for all others
     files       name -> SHA-256 of every file of the model folder that may be loaded, or of every answer file
     dtype       see Dtype
     parameters  number of parameters, null if unknown
@@ -115,6 +148,7 @@ class Pin(BaseModel):
     reasoning: Reasoning | None = Field(default=None, exclude_if=lambda value: value is None)
     sees: bool = Field(default=True, exclude_if=lambda value: value)
     outputs: list[Output] | None = Field(default=None, exclude_if=lambda value: value is None)
+    program: ProgramPin | None = Field(default=None, exclude_if=lambda value: value is None)
     dtype: Dtype = "float32"
     parameters: int | None = None
     facts: dict[str, Any] = {}
@@ -131,6 +165,7 @@ class Pin(BaseModel):
             **({"processor": self.processor} if self.processor else {}),
             **({"template_kwargs": self.template_kwargs} if self.template_kwargs else {}),
             **({"reasoning": self.reasoning.model_dump()} if self.reasoning else {}),
+            **({"program": self.program.relevant} if self.program else {}),
         }
         return hashlib.sha256(canonical_json(relevant).encode()).hexdigest()
 
@@ -162,21 +197,26 @@ def is_loaded(name: str) -> bool:
     return plain and any(fnmatchcase(name, pattern) for pattern in LOADED)
 
 
-def hub_snapshot(repo: str, revision: str, local: bool) -> Path:
+def hub_snapshot(
+    repo: str, revision: str, local: bool, everything: bool = False, weights: bool = True
+) -> Path:
     """The folder in the hub's cache that holds one commit, with the files that are loaded.
 
     Of the subfolders, only SECOND is there (or others that begin like it, which nothing reads).
 
-    local: whether to fetch nothing. Raises the errors of huggingface_hub.
+    local: whether to fetch nothing. everything: all files but pickles and other formats of weights, for a model
+    with code of its own, which may read any; of these, `weights` may be left out. Raises the errors of
+    huggingface_hub.
     """
+    left_out = [*NOT_FETCHED, *([] if weights else [f"*{WEIGHT_SUFFIX}"])]
     from huggingface_hub import snapshot_download
 
     return Path(
         snapshot_download(
             repo,
             revision=revision,
-            allow_patterns=list(LOADED),
-            ignore_patterns=[f"[!{SECOND[0]}]*/*"],
+            allow_patterns=None if everything else list(LOADED),
+            ignore_patterns=left_out if everything else [f"[!{SECOND[0]}]*/*"],
             local_files_only=local,
         )
     )

@@ -1,0 +1,107 @@
+"""A driver without a model: what it does with a question is the question's first word."""
+
+import json
+import math
+import os
+import signal
+import time
+from pathlib import Path
+
+import vouch_driver
+from vouch_driver import Again, Question, Refused
+
+
+class Model(vouch_driver.Model):
+    def __init__(self, start):
+        super().__init__(start)
+        self.batch = start.settings.get("batch", 1)
+        self.told = start.settings.get("told")
+        if start.settings.get("stubborn"):
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        at_start = start.settings.get("start")
+        if at_start:
+            getattr(self, at_start)(None)
+
+    def answers(self, questions):
+        """Out of order."""
+        return super().answers(list(reversed(questions)))
+
+    def letters(self, question):
+        word, _, rest = question.text.partition(" ")
+        getattr(self, word, lambda _: None)(rest or question)
+        return {"logits": [float(len(question.text) + n) for n in range(len(question.labels))], "letter_mass": 0.9, "entropy": 0.5}
+
+    def text(self, question: Question):
+        shown = [Path(path).read_bytes()[:4].decode("latin1") for path in question.images]
+        seen = json.dumps([question.system, question.turns, question.response, question.stop, shown])
+        return {"text": seen, "logprobs": [-0.5] * question.max_tokens, "entropies": [0.25] * question.max_tokens, "eos": 0}
+
+    def says(self, line):
+        """A line of its own: the question's text, with ID for the number of the question asked last."""
+        vouch_driver._speaker._out.write(line + "\n")
+        vouch_driver._speaker._out.flush()
+        time.sleep(60)
+
+    def floods(self, _):
+        self.says('{"id": 1, "text": "' + "x" * (9 << 20) + '"}')
+
+    def prints(self, _):
+        for stream in (1, 2):
+            os.write(stream, b'{"id": 1, "refused": "no"}\n' * 5000)
+        print(input.__name__, Path("/dev/stdin").exists())
+
+    def beats(self, _):
+        for _ in range(3):
+            time.sleep(1)
+            vouch_driver._speaker._last = -math.inf
+            vouch_driver.beat()
+
+    def refuses(self, rest):
+        raise Refused("too\nlong")
+
+    def again(self, rest):
+        raise Again("no memory")
+
+    def raises(self, rest):
+        raise ValueError("a bug")
+
+    def dies(self, _):
+        print("the last words")
+        os._exit(3)
+
+    def crashes(self, _):
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    def dies_once(self, path):
+        if not Path(path).exists():
+            Path(path).touch()
+            os._exit(3)
+
+    def hangs(self, _):
+        time.sleep(600)
+
+    def leaks(self, _):
+        kept = []
+        while True:
+            kept.append(bytearray(os.urandom(1 << 20)) * 32)
+            time.sleep(0.02)
+
+    def forks(self, path):
+        """Leaves a process in its group, and one in a group and a session of its own, whose parent is gone."""
+        for alone in (False, True):
+            if os.fork() == 0:
+                if alone:
+                    os.setsid()
+                    if os.fork():
+                        os._exit(0)
+                with open(path, "a") as file:
+                    file.write(f"{os.getpid()}\n")
+                time.sleep(600)
+        while not Path(path).exists() or len(Path(path).read_text().split()) < 2:
+            time.sleep(0.01)
+
+    def forks_and_hangs(self, path):
+        self.forks(path)
+        with open(path, "a") as file:
+            file.write(f"{os.getpid()}\n")
+        time.sleep(600)

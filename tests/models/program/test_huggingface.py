@@ -1,0 +1,106 @@
+"""The driver of models of the hub with code of their own: three forms, against the forward pass itself."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from PIL import Image
+from safetensors.torch import load_file
+
+from tests.models.engines import image
+from tests.models.program.conftest import CONFIG, entry_of, pin_of
+from tests.models.program.folders import PROMPT, own_model
+from tests.models.tiny import tokenizer
+from tests.models.project import ROOT
+from vouch.models.engine import Decoding, LetterAnswer, LikelihoodAnswer, Pack, Question, Refusal, TextAnswer
+from vouch.models.program.engine import load
+
+DRIVER = ROOT / "drivers/huggingface.py"
+SHOWN = image(3)
+ASKED: dict[str, Any] = {"system": None, "text": "the dog is red", "images": (SHOWN,)}
+
+
+def forward(folder: Path, text: str, picture: Image.Image | None, brightness: float = 0.5, side: int = 8) -> Any:
+    """The log-probabilities of the model's own formula, written once more: (positions, vocabulary)."""
+    import numpy as np
+
+    weights = load_file(folder / "model.safetensors")
+    ids = torch.tensor(tokenizer()(text)["input_ids"])
+    hidden = weights["words.weight"][ids].cumsum(0) / torch.arange(1, len(ids) + 1)[:, None]
+    if picture is not None:
+        array = np.asarray(picture.convert("RGB"), dtype="float32")[:side, :side] / 255 * brightness
+        mean = torch.tensor(array).permute(2, 0, 1).mean((1, 2))
+        hidden = hidden + weights["colours.weight"] @ mean + weights["colours.bias"]
+    return torch.tanh(hidden) @ weights["head.weight"].T + weights["head.bias"]
+
+
+Ask = Callable[..., list[Any]]
+
+
+@pytest.fixture(params=["processor", "images", "chat"], scope="module")
+def form(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_a_model_with_code_of_its_own(tmp_path: Path, form: str) -> None:
+    folder = own_model(tmp_path / "own", form, ran=tmp_path / "ran")
+    settings = {"prompt": PROMPT} if form != "chat" else {}
+    pin = pin_of(entry_of(DRIVER, folder, settings=settings))
+    (tmp_path / "ran").unlink(missing_ok=True)
+    assert {"modeling_own.py", "model.safetensors", "tokenizer.json"} <= set(pin.files)
+    engine = load(pin, CONFIG)
+    assert (tmp_path / "ran").exists()
+
+    def ask(output: str, **wanted: Any) -> list[Any]:
+        question = Question("q", **{**ASKED, **wanted})
+        return [one.answer for one in engine.answer([Pack(output, [question])])]
+
+    if form == "chat":
+        assert pin.outputs == ["text"] and pin.program and pin.program.probe is None
+        written = _greedy(folder, "the dog is red", SHOWN, 1.0, 64)
+        expected = TextAnswer(tokenizer().decode(written), None, None, None)
+        assert ask("text", max_tokens=4, decodings=[Decoding()]) == [expected]
+        assert ask("text", max_tokens=4, decodings=[Decoding(0.7, 1, 5)]) == [
+            Refusal("a chat function takes no beginning of an answer, and draws no samples")
+        ]
+        assert ask("letters", labels=("A", "B"))[0].unsupported
+        return
+    shown = "<image><image>" if form == "processor" else "<image>"
+    prompt = f"{shown}the dog is red Answer"
+    words = tokenizer()
+    logits = forward(folder, prompt, SHOWN)[-1]
+    (letters,) = ask("letters", labels=("A", "B", "C"))
+    ids = words.convert_tokens_to_ids(["A", "B", "C"])
+    assert isinstance(letters, LetterAnswer)
+    assert letters.logits == pytest.approx(logits[ids].tolist(), abs=1e-5)
+    known = logits.log_softmax(-1)
+    assert letters.letter_mass == pytest.approx(float(known[ids].exp().sum()), abs=1e-6)
+    assert letters.entropy == pytest.approx(-float((known.exp() * known).sum()), abs=1e-5)
+    (scored,) = ask("likelihood", options=("red dog", "cat"))
+    assert isinstance(scored, LikelihoodAnswer) and scored.tokens == [2, 1]
+    for option, nll in zip(("red dog", "cat"), scored.nll, strict=True):
+        tokens = words(option)["input_ids"]
+        rows = forward(folder, f"{prompt} {option}", SHOWN).log_softmax(-1)[-len(tokens) - 1 : -1]
+        assert nll == pytest.approx(-sum(float(row[one]) for row, one in zip(rows, tokens, strict=True)), abs=1e-4)
+    (text,) = ask("text", max_tokens=4, decodings=[Decoding()])
+    assert isinstance(text, TextAnswer) and text.logprobs and text.entropies
+    written = _greedy(folder, prompt, SHOWN, 0.5, 8)
+    assert text.text == words.decode([one for one in written if one != 2], skip_special_tokens=True)
+    assert text.logprobs[0] == pytest.approx(float(known.max()), abs=1e-5)
+    assert text.entropies[0] == pytest.approx(letters.entropy / math.log(len(words)), abs=1e-5)
+    again = [ask("text", max_tokens=6, decodings=[Decoding(2.0, 1, seed)])[0] for seed in (5, 5, 6)]
+    assert again[0] == again[1] != again[2]
+    assert ask("letters", labels=("A", "nothing"))[0].problem.startswith("A, nothing are not one token each")
+    assert pin.program and pin.program.probe
+    assert pin.program.probe["letters"] == {"A": [ids[0]], "B": [ids[1]]}
+
+
+def _greedy(folder: Path, prompt: str, picture: Image.Image, brightness: float, side: int) -> list[int]:
+    words, written = tokenizer(), list[int]()
+    for _ in range(4):
+        text = f"{prompt} {words.decode(written)}" if written else prompt
+        written.append(int(forward(folder, text, picture, brightness, side)[-1].argmax()))
+    return written

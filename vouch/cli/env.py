@@ -1,0 +1,147 @@
+"""`vouch env`: builds the environments in which models with code of their own run."""
+
+import argparse
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from vouch.cli.command import argument, command
+from vouch.models.program.identity import DRIVERS, ENVIRONMENTS, variable
+from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.files import replacing_folder
+from vouch.pipeline.locks import locked
+
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+MARK = "made-from"
+PATIENCE_SECONDS = 3600.0
+_PYTHON = re.compile(r"^# python (3\.\d+)\s*$", re.MULTILINE)
+_REQUIREMENT = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+)")
+_TORCH = ("torch", "torchvision", "torchaudio")  # what has a CPU build of its own
+_CUDA = re.compile(r"nvidia-|cuda-|triton$")
+
+
+@command(
+    "env",
+    "build the environment of models with code of their own",
+    argument("names", nargs="*", metavar="NAME", help="environments: drivers/NAME.txt; default: list them"),
+    argument(
+        "--torch",
+        choices=("auto", "cpu", "cuda"),
+        default="auto",
+        help="build of torch; auto: cuda if nvidia-smi answers",
+    ),
+)
+def run(options: argparse.Namespace) -> int:
+    """Build the environments in which the drivers of models with code of their own run.
+
+    drivers/NAME.txt lists every package with its version and the digests of its files. uv installs exactly these
+    into .vouch/envs/NAME, and nothing elsewhere. The first line may name Python's version (`# python 3.10`), which
+    must be on this machine. A finished environment is left alone until its file changes.
+
+    On Linux, a CPU build of torch is not on PyPI. It comes from the folders that uv is told to look into
+    (UV_FIND_LINKS), else from PyTorch's index, and is the one package whose digest is not checked.
+
+    To use a Python that exists already, name it instead: export VOUCH_ENV_NAME=/path/to/python
+
+    Examples:
+      vouch env                    which environments there are
+      vouch env qwen_vl
+    """
+    known = sorted(path.stem for path in DRIVERS.glob("*.txt"))
+    for name in options.names:
+        if name not in known:
+            raise UserError(f"{DRIVERS}: no environment {name:.60}; {did_you_mean(name, known)}")
+    for name in options.names:
+        print(f"env: {name}: {_build(name, options.torch)}", flush=True)
+    if not options.names:
+        for name in known:
+            print(f"env: {name}: {_state(name)}")
+        if not known:
+            print(f"env: {DRIVERS} has no environments (NAME.txt)")
+    return 0
+
+
+def _state(name: str) -> str:
+    if named := os.environ.get(variable(name)):
+        return f"{named} ({variable(name)})"
+    path = ENVIRONMENTS / name
+    return f"{path}" if (path / MARK).is_file() else f"not here; `vouch env {name}` builds it"
+
+
+def _build(name: str, torch: str) -> str:
+    """Builds an environment, unless it is there; a line that says what was done. Raises UserError."""
+    file, path = DRIVERS / f"{name}.txt", ENVIRONMENTS / name
+    text = file.read_text(encoding="utf-8")
+    cpu = _cpu(torch)
+    mark = f"{hashlib.sha256(text.encode()).hexdigest()} {'cpu' if cpu else 'default'}\n"
+    ENVIRONMENTS.mkdir(parents=True, exist_ok=True)
+    with locked(ENVIRONMENTS / f".{name}.lock", PATIENCE_SECONDS):
+        if (path / MARK).is_file() and (path / MARK).read_text("ascii") == mark:
+            return f"up to date in {path}"
+        with replacing_folder(path) as folder:
+            _install(text, file, folder, cpu)
+            (folder / MARK).write_text(mark, "ascii")
+    return f"built in {path} from {file}"
+
+
+def _cpu(torch: str) -> bool:
+    """Whether torch's CPU build is to be taken; only Linux has another one."""
+    if torch == "auto":
+        smi = shutil.which("nvidia-smi")
+        torch = "cuda" if smi and not subprocess.run([smi, "-L"], capture_output=True).returncode else "cpu"
+    return torch == "cpu" and sys.platform == "linux"
+
+
+def _install(text: str, file: Path, folder: Path, cpu: bool) -> None:
+    version = _PYTHON.search(text)
+    python = version[1] if version else f"{sys.version_info.major}.{sys.version_info.minor}"
+    _uv(["venv", "--relocatable", "--no-project", "--python", python, "--clear", str(folder)], f"for Python {python}")
+    into, blocks = ["--python", str(folder / "bin/python")], list(_blocks(text))
+    built = [one for one in blocks if cpu and _own_build(one)]
+    rest = folder / "requirements.txt"
+    rest.write_text("".join(one for one in blocks if one not in built), "utf-8")
+    _uv(["pip", "sync", *into, "--require-hashes", "--allow-empty-requirements", str(rest)], f"what {file} names")
+    torch = [f"{m[1]}=={m[2]}+cpu" for one in built if (m := _REQUIREMENT.match(one)) and m[1].lower() in _TORCH]
+    if torch:
+        here = _uv(["pip", "install", *into, "--no-deps", "--no-index", *torch])
+        if here:
+            _uv(["pip", "install", *into, "--no-deps", "--index-url", CPU_INDEX, *torch], " and ".join(torch))
+    rest.unlink()
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """The requirements of a file, each with its digests. Raises UserError for one without a version."""
+    lines = [line for line in text.replace("\\\n", "\\\0").split("\n") if line.strip() and not line.lstrip().startswith("#")]
+    for line in lines:
+        if not _REQUIREMENT.match(line):
+            raise UserError(
+                f"{DRIVERS}: {line.partition(chr(0))[0].strip()!r:.80} is no NAME==VERSION; write the file with "
+                "`uv pip compile --generate-hashes NAME.in`"
+            )
+        yield line.replace("\\\0", "\\\n") + "\n"
+
+
+def _own_build(block: str) -> bool:
+    name = (_REQUIREMENT.match(block) or [""])[0].partition("==")[0].lower()
+    return name in _TORCH or bool(_CUDA.match(name))
+
+
+def _uv(arguments: list[str], what: str = "") -> str:
+    """Runs uv; its error, or empty. Raises UserError if `what` names what it was to install."""
+    program = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+    if program is None:
+        raise UserError("uv is not installed; `make install` installs it")
+    environment: Mapping[str, str] = {**os.environ, "UV_NO_CONFIG": "1", "UV_PYTHON_DOWNLOADS": "never"}
+    environment = {name: value for name, value in environment.items() if name != "VIRTUAL_ENV"}
+    done = subprocess.run([program, *arguments, "--quiet"], capture_output=True, text=True, env=environment, check=False)
+    if not done.returncode:
+        return ""
+    problem = " ".join(done.stderr.split())[-400:] or "it failed"
+    if what:
+        raise UserError(f"uv cannot install {what}: {problem}; check the network, and UV_FIND_LINKS")
+    return problem

@@ -1,0 +1,221 @@
+"""A driver as a child process: started, written to, read from with limits, and ended with all that it started.
+
+Requests go to its standard input, answers come from a descriptor of their own, because the code of models prints.
+Between Vouch and the driver stands guard.py, which ends the driver when this process ends, even by kill -9. The
+driver's folder (temporary files, caches, images) is below SCRATCH and is removed with it.
+"""
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vouch.models.program import guard
+from vouch.models.program.protocol import LONGEST, Broken, message
+from vouch.pipeline.errors import UserError, hidden
+from vouch.pipeline.processor import SETTINGS
+
+SCRATCH = Path(".vouch/programs")
+_CHUNK = 1 << 16
+_PASSED = (
+    *("PATH", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES"),
+    *("CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", *SETTINGS),
+)
+_SET = {
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "HF_DATASETS_OFFLINE": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONHASHSEED": "0",
+    "PYTHONNOUSERSITE": "1",
+    "PYTHONUNBUFFERED": "1",
+    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+}
+
+
+class Died(Exception):
+    """The driver ended, or said nothing for too long. The message says how."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """start: seconds until a driver is ready. silence: between two lines of one that owes an answer. memory: bytes
+    of all its processes."""
+
+    start: float = 1800.0
+    silence: float = 600.0
+    memory: int = 1 << 62
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> "Limits":
+        """Those that variables give, else the usual ones. Raises UserError."""
+        values = {}
+        for name, field, scale in (
+            ("VOUCH_PROGRAM_START", "start", 1),
+            ("VOUCH_PROGRAM_SILENCE", "silence", 1),
+            ("VOUCH_PROGRAM_GIGABYTES", "memory", 1 << 30),
+        ):
+            text = environment.get(name)
+            if text is None:
+                continue
+            try:
+                value = float(text)
+            except ValueError:
+                value = 0.0
+            if not 0 < value < 1e9:
+                raise UserError(f"{name}={text:.40}: is no positive number; correct it or leave it out")
+            values[field] = value * scale
+        memory = int(values.pop("memory", 0)) or _most_memory()
+        return cls(memory=memory, **values)
+
+
+def _most_memory() -> int:
+    """Nine tenths of this machine's memory, or of this container's."""
+    try:
+        whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")
+    except (ValueError, OSError):
+        return 1 << 62
+    try:
+        allowed = Path("/sys/fs/cgroup/memory.max").read_text("ascii").strip()
+    except OSError:
+        allowed = "max"
+    return int(0.9 * min([whole, *([int(allowed)] if allowed.isdecimal() else [])]))
+
+
+class Child:
+    """A running driver. folder: its own, absolute; images for it are written there."""
+
+    def __init__(
+        self, name: str, command: Sequence[str], limits: Limits, variables: Mapping[str, str] = {}
+    ) -> None:
+        SCRATCH.mkdir(parents=True, exist_ok=True)
+        self.folder = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=SCRATCH)).absolute()
+        self.log = SCRATCH / f"{name}.log"
+        self.ended = ""
+        self._limits, self._read, self._lines = limits, bytearray(), list[bytes]()
+        life, self._life = os.pipe()
+        self._answers, answers = os.pipe()
+        try:
+            self._process: subprocess.Popen[bytes] = subprocess.Popen(
+                [
+                    *(sys.executable, "-I", guard.__file__, str(life), str(self.log.absolute())),
+                    *(str(self.folder), str(limits.memory), str(answers), *command, str(answers)),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[life, answers],
+                env={**self._environment(), **variables},
+                start_new_session=True,
+            )
+        finally:
+            os.close(life)
+            os.close(answers)
+        assert self._process.stdin is not None
+        os.set_blocking(self._process.stdin.fileno(), False)
+        os.set_blocking(self._answers, False)
+        self._finish = weakref.finalize(self, _close, self._process, self._life, self._answers)
+
+    def _environment(self) -> dict[str, str]:
+        """No keys, no network, no home outside the checkout."""
+        passed = {name: os.environ[name] for name in _PASSED if name in os.environ}
+        home = str(self.folder)
+        return {**passed, **_SET, "HOME": home, "TMPDIR": home, "XDG_CACHE_HOME": home, "HF_HOME": home}
+
+    def send(self, line: Mapping[str, Any]) -> None:
+        """Writes one line. Raises Died."""
+        if self._process.stdin is None:
+            raise Died(self.ended)
+        data, handle = memoryview((json.dumps(line) + "\n").encode("ascii")), self._process.stdin.fileno()
+        deadline = time.monotonic() + self._limits.silence
+        while data:
+            _, ready, _ = select.select([], [handle], [], max(0.0, deadline - time.monotonic()))
+            if not ready:
+                raise Died(self._silent(self._limits.silence))
+            try:
+                data = data[os.write(handle, data) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                raise Died(self._ended()) from None
+
+    def receive(self, starting: bool = False) -> dict[str, Any]:
+        """The next message that is no heartbeat. Raises Died if none comes in time, and Broken."""
+        while True:
+            said = message(self._line(self._limits.start if starting else self._limits.silence))
+            if "beat" not in said:
+                return said
+
+    def _line(self, seconds: float) -> bytes:
+        deadline = time.monotonic() + seconds
+        while not self._lines:
+            readable, _, _ = select.select([self._answers], [], [], max(0.0, deadline - time.monotonic()))
+            if not readable:
+                raise Died(self._silent(seconds))
+            data = os.read(self._answers, _CHUNK)
+            if not data:
+                raise Died(self._ended())
+            self._read += data
+            if b"\n" in data:
+                *self._lines, rest = bytes(self._read).split(b"\n")
+                self._read = bytearray(rest)
+            if len(self._read) > LONGEST or any(len(line) > LONGEST for line in self._lines):
+                raise Broken(f"a line of more than {LONGEST >> 20} MiB")
+        return self._lines.pop(0)
+
+    def _silent(self, seconds: float) -> str:
+        self.close()
+        return f"it said nothing for {seconds:g} s"
+
+    def _ended(self) -> str:
+        """How the driver ended, and the last line that it printed."""
+        self.close()
+        return self.ended
+
+    def close(self) -> None:
+        """Ends the driver and all that it started; waits until nothing is left."""
+        if self._finish.alive:
+            told = self._finish() or ""
+            self.ended = told + self._printed()
+
+    def _printed(self) -> str:
+        """The last line that the driver printed, in brackets; empty if it printed none."""
+        try:
+            with self.log.open("rb") as file:
+                file.seek(max(0, self.log.stat().st_size - _CHUNK))
+                lines = file.read().decode("utf-8", "replace").split("\n")
+        except OSError:
+            return ""
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return f" ({hidden(last)[:200]}; {self.log} has the rest)" if last else ""
+
+
+def _close(process: "subprocess.Popen[bytes]", life: int, answers: int) -> str:
+    """Lets the guard end the driver; how the driver ended."""
+    os.close(life)
+    with contextlib.suppress(OSError):
+        assert process.stdin is not None
+        process.stdin.close()
+    process.stdin = None  # else communicate would flush it
+    told = b""
+    try:
+        told, _ = process.communicate(timeout=4 * guard.GRACE_SECONDS)
+    except (subprocess.TimeoutExpired, ValueError):
+        process.kill()
+        process.wait()
+    os.close(answers)
+    try:
+        return str(json.loads(told)["ended"])
+    except (ValueError, KeyError):
+        return "its guard was ended"
+

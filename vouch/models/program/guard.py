@@ -1,0 +1,137 @@
+"""Starts a driver and watches over it: `python guard.py LIFE LOG SCRATCH BYTES PYTHON ...` (see child.py).
+
+LIFE is a descriptor that ends when Vouch does, however that happens, even by kill -9. Then, or when the driver
+ends or takes more than BYTES of memory, everything that the driver started is ended as well, SCRATCH is removed,
+and a line of JSON says how the driver ended. LOG gets what it printed, up to MOST_PRINTED bytes.
+
+Runs by its path, with Vouch's own Python: standard library only. A process of its own, because a driver may hang
+in a call that no signal handler or thread of its own interrupts.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+MOST_PRINTED = 1 << 20
+GRACE_SECONDS = 3.0  # between TERM and KILL
+PACE_SECONDS = 0.5
+_PRINTED = "printed"
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+
+
+def main() -> None:
+    """Runs the driver until it or Vouch ends."""
+    life, log, scratch, most = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), int(sys.argv[4])
+    answers, command = int(sys.argv[5]), sys.argv[6:]
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)  # what the driver leaves behind becomes a child of this process
+    printed, writes = os.pipe()
+    child = subprocess.Popen(
+        command,
+        stdout=writes,
+        stderr=writes,
+        pass_fds=[answers],
+        cwd=scratch,
+        start_new_session=True,
+        preexec_fn=lambda: _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL),
+    )
+    for descriptor in (0, answers, writes):
+        os.close(descriptor)  # so that each ends when the driver ends
+    ended = _watch(child, life, printed, scratch / _PRINTED, most)
+    _end(child)
+    with contextlib.suppress(OSError):
+        os.replace(scratch / _PRINTED, log)
+    shutil.rmtree(scratch, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        print(json.dumps({"ended": ended or _how(child.returncode)}), flush=True)
+
+
+def _watch(child: "subprocess.Popen[bytes]", life: int, printed: int, log: Path, most: int) -> str:
+    """Copies what the driver prints until it ends or has to; why it has to, empty if it ended by itself."""
+    waiting, left = select.poll(), MOST_PRINTED
+    for descriptor in (life, printed):
+        waiting.register(descriptor, select.POLLIN | select.POLLHUP)
+    with log.open("wb", buffering=0) as file:
+        while True:
+            for descriptor, _ in waiting.poll(1000 * PACE_SECONDS):
+                if descriptor == life:
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        child.wait(PACE_SECONDS)  # it may be about to end by itself
+                        return ""
+                    return "ended by Vouch"
+                data = os.read(printed, 1 << 16)
+                if not data:
+                    waiting.unregister(printed)
+                file.write(data[:left])
+                left = max(0, left - len(data))
+            if child.poll() is not None:
+                return ""
+            if (taken := _memory(child.pid)) > most:
+                return f"it took {taken / 2**30:.1f} GB of memory, more than the {most / 2**30:.1f} allowed"
+
+
+def _memory(group: int) -> int:
+    """Bytes that the processes of a group hold; 0 where the system does not tell."""
+    page, total = os.sysconf("SC_PAGESIZE"), 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            fields = path.read_text().rpartition(")")[2].split()
+            total += page * int(fields[21]) if int(fields[2]) == group else 0
+    return total
+
+
+def _end(child: "subprocess.Popen[bytes]") -> None:
+    """Ends the driver's group, then whatever it started elsewhere."""
+    if child.poll() is None:
+        _signal_group(child.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(GRACE_SECONDS)
+    _signal_group(child.pid, signal.SIGKILL)
+    child.wait()
+    deadline = time.monotonic() + GRACE_SECONDS
+    while (left := _children()) and time.monotonic() < deadline:
+        for one in left:
+            with contextlib.suppress(OSError):
+                os.kill(one, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        time.sleep(0.01)
+
+
+def _children() -> list[int]:
+    """Children of this process that live or wait to be collected."""
+    with contextlib.suppress(OSError):
+        return [int(one) for one in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
+    return []
+
+
+def _signal_group(group: int, which: int) -> None:
+    with contextlib.suppress(OSError):
+        os.killpg(group, which)
+
+
+def _how(status: int) -> str:
+    if status >= 0:
+        return f"it ended with status {status}"
+    with contextlib.suppress(ValueError):
+        return f"it was ended by {signal.Signals(-status).name}"
+    return f"it was ended by signal {-status}"
+
+
+def _prctl(option: int, value: int) -> None:
+    """On Linux; elsewhere nothing."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+"""The lines of JSON that pass between Vouch and a driver.
+
+    > {"hello": 1, "folder": ..., "parts": {}, "code": null, "settings": {}, "dtype": ..., "device": ..., "threads": n,
+       "weights": true}
+    < {"ready": 1, "outputs": [...], "device": ..., "batch": n, "versions": {...}, "probe": {"prompt", "letters"}}
+    > {"id": 7, "output": "letters", "system", "turns", "text", "response", "images": [PATH], "labels": [...]}
+    > {..., "output": "likelihood", "options": [...]}
+    > {..., "output": "text", "max_tokens": n, "stop": "", "temperature": 0, "seed": n}
+    < {"id": 7, "logits": [...], "letter_mass": p, "entropy": nats}  also spelling, other_logits, bracket_mass, nll, flags
+    < {"id": 7, "nll": [...], "tokens": [...]}
+    < {"id": 7, "text": "...", "logprobs": [...], "entropies": [...], "eos": n}
+    < {"id": 7, "refused": "why"} | {"id": 7, "again": "why"} | {"fatal": "why"} | {"beat": n}
+
+A line that breaks these rules raises Broken: the driver is at fault, not the question.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vouch.models.engine import (
+    Decoding,
+    LetterAnswer,
+    LikelihoodAnswer,
+    Question,
+    Refusal,
+    TextAnswer,
+    letter_flags,
+)
+from vouch.models.lock_entry import ProbeAnswer
+from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
+
+LONGEST = 8 << 20  # bytes of a line
+MOST_PACKAGES = 5000
+MOST_AHEAD = 1024  # questions that a driver may ask for at once
+SLACK = 1e-3  # by which a probability may exceed its bounds
+FLAGS = ("other_spelling", "control_tokens")  # that only a driver knows
+_WORDS = 500  # characters of a reason
+
+Answer = LetterAnswer | LikelihoodAnswer | TextAnswer | Refusal
+
+
+class Broken(ValueError):
+    """A line that breaks the protocol."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One answer that is wanted: of a question, for text of one decoding."""
+
+    output: str
+    question: Question
+    decoding: Decoding | None = None
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What a driver says of itself. batch: questions that it is sent before it has answered one."""
+
+    outputs: list[str]
+    device: str
+    batch: int
+    versions: dict[str, str]
+    probe: ProbeAnswer | None
+
+
+def request(number: int, job: Job, images: Sequence[str]) -> dict[str, Any]:
+    """The line that asks for one answer. images: paths of PNG files."""
+    question = job.question
+    line: dict[str, Any] = {
+        "id": number,
+        "output": job.output,
+        "system": question.system,
+        "turns": [list(turn) for turn in question.turns],
+        "text": question.text,
+        "response": question.prefill,
+        "images": list(images),
+    }
+    if job.output == LETTERS:
+        return line | {"labels": list(question.labels)}
+    if job.output == LIKELIHOOD:
+        return line | {"options": list(question.options)}
+    decoding = job.decoding or Decoding()
+    drawn = {"temperature": decoding.temperature, "seed": decoding.seed}
+    return line | {"max_tokens": question.max_tokens, "stop": question.stop} | drawn
+
+
+def message(line: bytes) -> dict[str, Any]:
+    """The mapping in a line. Raises Broken."""
+
+    def refuse(name: str) -> float:
+        raise Broken(f"a number is {name}")
+
+    try:
+        value = json.loads(line, parse_constant=refuse)
+    except Broken:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise Broken(f"a line that is not JSON ({error!s:.80}): {line[:60]!r}") from None
+    if not isinstance(value, dict):
+        raise Broken(f"a line that is no mapping: {line[:60]!r}")
+    return value
+
+
+def ready(said: Mapping[str, Any]) -> Ready:
+    """The first answer of a driver. Raises Broken."""
+    if said.get("ready") != 1:
+        raise Broken(f"its first line is not {{'ready': 1, ...}} but has {', '.join(map(str, said))[:80]}")
+    outputs, versions = said.get("outputs"), said.get("versions")
+    if not isinstance(outputs, list) or not outputs or not all(one in OUTPUTS for one in outputs):
+        raise Broken(f"`outputs` of ready is not a list of {', '.join(OUTPUTS)}")
+    if (
+        not isinstance(versions, dict)
+        or len(versions) > MOST_PACKAGES
+        or not all(isinstance(one, str) and len(one) < 200 for pair in versions.items() for one in pair)
+    ):
+        raise Broken("`versions` of ready is no mapping from packages to versions")
+    batch = _count(said, "batch", 1)
+    try:
+        probe = ProbeAnswer.model_validate(said["probe"]) if said.get("probe") else None
+    except ValueError as error:
+        raise Broken(f"`probe` of ready is not {{prompt, letters}} ({' '.join(str(error).split()):.120})") from None
+    device = said.get("device")
+    if not isinstance(device, str) or not device.isprintable() or not 0 < len(device) < 40:
+        raise Broken("`device` of ready is no short text")
+    ordered = [output for output in OUTPUTS if output in outputs]
+    return Ready(ordered, device, min(batch, MOST_AHEAD), versions, probe)
+
+
+def answer(said: Mapping[str, Any], job: Job) -> tuple[Answer, list[str]]:
+    """The answer in a line that has an id, and its flags. Raises Broken if it does not fit the question."""
+    for name, transient in (("refused", False), ("again", True)):
+        if name in said:
+            return Refusal(_words(said, name), transient=transient), []
+    if job.output == LETTERS:
+        return _letters(said, job.question)
+    if job.output == LIKELIHOOD:
+        count = len(job.question.options)
+        nll, tokens = _numbers(said, "nll", count, low=-SLACK), said.get("tokens")
+        if not isinstance(tokens, list) or len(tokens) != count or not all(map(_whole, tokens)):
+            raise Broken(f"`tokens` are not {count} counts")
+        return LikelihoodAnswer(nll, tokens), []
+    return _text(said, job.question), []
+
+
+def _letters(said: Mapping[str, Any], question: Question) -> tuple[LetterAnswer, list[str]]:
+    count = len(question.labels)
+    logits, spelling = _numbers(said, "logits", count), said.get("spelling")
+    mass = _number(said, "letter_mass", 0.0, 1.0)
+    if spelling not in (None, "", " "):
+        raise Broken("`spelling` is neither nothing nor a space")
+    other = _numbers(said, "other_logits", count) if said.get("other_logits") is not None else None
+    bracket = _number(said, "bracket_mass", 0.0, 1.0) if said.get("bracket_mass") is not None else None
+    nll = _number(said, "nll", 0.0) if said.get("nll") is not None else None
+    entropy = _number(said, "entropy", 0.0)
+    read = LetterAnswer(logits, spelling, other, None, mass, bracket, nll, entropy)
+    flags = said.get("flags", [])
+    if not isinstance(flags, list) or not all(flag in FLAGS for flag in flags):
+        raise Broken(f"`flags` are others than {', '.join(FLAGS)}")
+    return read, letter_flags(logits, mass) + list(dict.fromkeys(flags))
+
+
+def _text(said: Mapping[str, Any], question: Question) -> TextAnswer:
+    text = said.get("text")
+    if not isinstance(text, str) or len(text.encode("utf-8", "surrogatepass")) > LONGEST:
+        raise Broken("`text` is no text")
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        raise Broken("`text` has half a surrogate pair")
+    logprobs, entropies, eos = said.get("logprobs"), said.get("entropies"), said.get("eos")
+    steps = None if logprobs is None else len(logprobs) if isinstance(logprobs, list) else -1
+    if logprobs is not None:
+        logprobs = _numbers(said, "logprobs", steps, high=SLACK)
+        if len(logprobs) > question.max_tokens:
+            raise Broken(f"`logprobs` are {len(logprobs)}, of at most {question.max_tokens} tokens")
+    if entropies is not None:
+        entropies = _numbers(said, "entropies", len(logprobs or ()), low=-SLACK)
+    if eos is not None and (not _whole(eos, 0) or (logprobs is not None and eos >= len(logprobs))):
+        raise Broken("`eos` is no position of a token")
+    return TextAnswer(text, logprobs, entropies, eos, stopped=bool(question.stop) and question.stop in text)
+
+
+def _words(said: Mapping[str, Any], name: str) -> str:
+    words = said[name]
+    if not isinstance(words, str) or not words.strip():
+        raise Broken(f"`{name}` gives no reason")
+    line = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(words.split()))
+    return line[:_WORDS]
+
+
+def _numbers(
+    said: Mapping[str, Any], name: str, count: int | None, low: float = -math.inf, high: float = math.inf
+) -> list[float]:
+    values = said.get(name)
+    if not isinstance(values, list) or len(values) != count:
+        got = len(values) if isinstance(values, list) else "none"
+        raise Broken(f"`{name}` has {got} numbers, not {count}")
+    if not all(_finite(value) and low <= value <= high for value in values):
+        raise Broken(f"`{name}` has a value that cannot be")
+    return [float(value) for value in values]
+
+
+def _number(said: Mapping[str, Any], name: str, low: float, high: float = math.inf) -> float:
+    """A number within its bounds, but for rounding. Raises Broken."""
+    value = said.get(name)
+    if not _finite(value) or not low - SLACK <= float(value) <= high + SLACK:  # type: ignore[arg-type]
+        raise Broken(f"`{name}` is {value!r:.40}, not a number from {low:g} to {high:g}")
+    return float(value)  # type: ignore[arg-type]
+
+
+def _finite(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond every float
+        return False
+
+
+def _whole(value: object, least: int = 1) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value < 1 << 31
+
+
+def _count(said: Mapping[str, Any], name: str, least: int) -> int:
+    value = said.get(name)
+    if not _whole(value, least):
+        raise Broken(f"`{name}` of ready is {value!r:.40}, not a number from {least}")
+    return int(value)  # type: ignore[call-overload,no-any-return]
