@@ -6,11 +6,11 @@ Settings, all optional:
               images     a tokenizer and an image processor, whose pixels the model takes beside the tokens
               chat       the model's own `chat` function alone: texts, no letters
               If left out, the first of these that the folder has.
-    class     class of transformers that loads it; AutoModelForCausalLM, or AutoModel if the folder names no other
-    prompt    how a prompt is written where no chat template is, for example "USER: {images}{text} ASSISTANT:"
-    image     what stands for an image in a prompt; "<image>"
-    pixels    name of the forward argument that takes the pixels; "pixel_values"
-    spelling  what stands between the prompt and a letter: "" or " "; if left out, by the prompt's end
+    class     class of transformers that loads it; AutoModelForCausalLM, or AutoModel if the folder names no
+    other prompt    how a prompt is written where no chat template is, for example "USER: {images}{text}
+    ASSISTANT:" image     what stands for an image in a prompt; "<image>" pixels    name of the forward
+    argument that takes the pixels; "pixel_values" spelling  what stands between the prompt and a letter: ""
+    or " "; if left out, by the prompt's end
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import inspect
 import json
 import re
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any
 
 from vouch_driver import Question, Refused, TorchModel
 
@@ -48,11 +48,11 @@ class Model(TorchModel):
         self.spelling = self.settings.get("spelling")
 
     @property
-    def outputs(self) -> List[str]:
+    def outputs(self) -> list[str]:
         """Texts alone where only `chat` is known."""
         return ["text"] if self.form == "chat" else super().outputs
 
-    def probe(self) -> Dict[str, Any]:
+    def probe(self) -> dict[str, Any]:
         """See Model.probe."""
         return {} if self.form == "chat" else super().probe()
 
@@ -62,16 +62,22 @@ class Model(TorchModel):
 
         self.device, dtype = self.place()
         named = getattr(self.config, "auto_map", None) or {}
-        known = [name for name in ("AutoModelForCausalLM", "AutoModelForVision2Seq", "AutoModel") if name in named]
+        known = [
+            name for name in ("AutoModelForCausalLM", "AutoModelForVision2Seq", "AutoModel") if name in named
+        ]
         auto = getattr(transformers, self.settings.get("class") or (known or ["AutoModelForCausalLM"])[0])
         spread = {"device_map": "auto"} if self.start.device == "split" else {}
-        model = auto.from_pretrained(self.start.folder, torch_dtype=dtype, use_safetensors=True, **spread, **LOCAL)
+        model = auto.from_pretrained(
+            self.start.folder, torch_dtype=dtype, use_safetensors=True, **spread, **LOCAL
+        )
         self.model = (model if spread else model.to(self.device)).eval()
 
     def prompt(self, question: Question) -> str:
         """By the chat template, or as the setting `prompt` has it."""
         written = self.settings.get("prompt")
-        template = getattr(self.processor, "chat_template", None) or getattr(self.tokenizer, "chat_template", None)
+        template = getattr(self.processor, "chat_template", None) or getattr(
+            self.tokenizer, "chat_template", None
+        )
         if not written and not template:
             raise ValueError("the model has no chat template; write the setting `prompt` into models.lock")
         if written:
@@ -85,7 +91,7 @@ class Model(TorchModel):
             )
         return text + (question.response or "")
 
-    def messages(self, question: Question) -> List[Dict[str, Any]]:
+    def messages(self, question: Question) -> list[dict[str, Any]]:
         """Messages for a chat template; all images come first."""
         said = [{"role": "system", "content": question.system}] if question.system is not None else []
         asked = [*question.turns, (question.text, None)]
@@ -99,7 +105,7 @@ class Model(TorchModel):
             said += [{"role": "assistant", "content": answer}] if answer is not None else []
         return said
 
-    def inputs(self, question: Question, prompt: str) -> Dict[str, Any]:
+    def inputs(self, question: Question, prompt: str) -> dict[str, Any]:
         """See TorchModel.inputs."""
         shown = _opened(question)
         if self.processor:
@@ -119,7 +125,7 @@ class Model(TorchModel):
         value = value.to(self.device)
         return value.to(self.model.dtype) if value.is_floating_point() else value
 
-    def text(self, question: Question) -> Dict[str, Any]:
+    def text(self, question: Question) -> dict[str, Any]:
         """See Model.text."""
         return _chatted(self, question) if self.form == "chat" else super().text(question)
 
@@ -137,20 +143,20 @@ def _form(folder: Path) -> str:
     return "images" if (folder / "preprocessor_config.json").is_file() else "chat"
 
 
-def _opened(question: Question) -> List[Any]:
+def _opened(question: Question) -> list[Any]:
     from PIL import Image
 
     return [Image.open(path).convert("RGB") for path in question.images]
 
 
-def _chatted(model: Model, question: Question) -> Dict[str, Any]:
+def _chatted(model: Model, question: Question) -> dict[str, Any]:
     """A text by the model's own `chat`, whose arguments tell which kind it is. Raises Refused."""
     if question.response or question.temperature:
         raise Refused("a chat function takes no beginning of an answer, and draws no samples")
     chat, tokenizer = model.model.chat, model.tokenizer
     names = inspect.signature(chat).parameters
     words = PLACE.sub("", question.text)
-    options: Dict[str, Any] = {"do_sample": False, "max_new_tokens": question.max_tokens, "num_beams": 1}
+    options: dict[str, Any] = {"do_sample": False, "max_new_tokens": question.max_tokens, "num_beams": 1}
     model.model.generation_config.update(**options, top_k=None, top_p=None, temperature=None)
     given = {name: value for name, value in options.items() if name in names}
     if question.system is not None:
@@ -174,7 +180,9 @@ def _chatted(model: Model, question: Question) -> Dict[str, Any]:
         if len(question.images) > 1:
             raise Refused("its chat function takes one image")
         shown = question.images[0] if question.images else None
-        said = chat(tokenizer, query=words, image=shown, history=[list(turn) for turn in question.turns], **given)
+        said = chat(
+            tokenizer, query=words, image=shown, history=[list(turn) for turn in question.turns], **given
+        )
     else:
         raise Refused(f"its chat function is of no known form ({', '.join(names)})")
     text = said[0] if isinstance(said, tuple) else said

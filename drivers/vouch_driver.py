@@ -1,10 +1,12 @@
 """What a driver needs to answer Vouch: docs/add-a-model.md, "A model with code of its own".
 
 Vouch runs this file in the model's environment: `python vouch_driver.py DRIVER.py FD`. Requests come in on
-standard input and answers go out on the file descriptor FD, a line of JSON each. Standard output is not part of
-the protocol, so a model may print. When the input ends, this process ends at once with all that it started.
+standard input and answers go out on the file descriptor FD, a line of JSON each. Standard output is not part
+of the protocol, so a model may print. When the input ends, this process ends at once with all that it
+started.
 
-Only the standard library is imported here, and Python 3.8 is enough. `TorchModel` imports torch when it is used.
+Only the standard library is imported here, and Python 3.8 is enough. `TorchModel` imports torch when it is
+used.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, Queue
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Iterable, Iterator, Sequence
 
 OUTPUTS = ("letters", "likelihood", "text")
 BEAT_SECONDS = 1.0  # least time between two heartbeats
@@ -40,36 +42,36 @@ class Again(Exception):
 class Start:
     """What a model is opened with.
 
-    folder: its weights. parts: name -> folder of further models that it is built of. code: folder of the authors'
-    code, the first entry of sys.path. dtype: float32, bfloat16 or float16. device: auto, cpu, cuda or split.
-    settings: those of `program` in models.lock.
+    folder: its weights. parts: name -> folder of further models that it is built of. code: folder of the
+    authors' code, the first entry of sys.path. dtype: float32, bfloat16 or float16. device: auto, cpu, cuda
+    or split. settings: those of `program` in models.lock.
     """
 
     folder: str
-    parts: Dict[str, str]
-    code: Optional[str]
+    parts: dict[str, str]
+    code: str | None
     dtype: str
     device: str
     threads: int
-    settings: Dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Question:
     """One question. output: the kind of answer that is wanted, one of OUTPUTS.
 
-    turns: earlier (question, answer) pairs. response: how the answer begins, or None. images: paths of PNG files.
-    labels: option labels to read (letters). options: texts to score (likelihood). max_tokens, stop, temperature,
-    seed: of a text; temperature 0 is greedy decoding. `<image 1>` in a text is the place of the first image;
-    without such places all images come before the first text.
+    turns: earlier (question, answer) pairs. response: how the answer begins, or None. images: paths of PNG
+    files. labels: option labels to read (letters). options: texts to score (likelihood). max_tokens, stop,
+    temperature, seed: of a text; temperature 0 is greedy decoding. `<image 1>` in a text is the place of the
+    first image; without such places all images come before the first text.
     """
 
     id: int
     output: str
-    system: Optional[str]
-    turns: Sequence[Tuple[str, str]]
+    system: str | None
+    turns: Sequence[tuple[str, str]]
     text: str
-    response: Optional[str]
+    response: str | None
     images: Sequence[str]
     labels: Sequence[str] = ()
     options: Sequence[str] = ()
@@ -99,33 +101,34 @@ class Model:
         """Loads the weights, and sets `device`."""
 
     @property
-    def outputs(self) -> List[str]:
+    def outputs(self) -> list[str]:
         """The kinds of answers that it gives: those whose methods are defined."""
         return [name for name in OUTPUTS if getattr(type(self), name) is not getattr(Model, name)]
 
-    def probe(self) -> Dict[str, Any]:
+    def probe(self) -> dict[str, Any]:
         """The text that the model reads for PROBE, and the token ids of its labels; empty if unknown."""
         return {}
 
-    def letters(self, question: Question) -> Dict[str, Any]:
+    def letters(self, question: Question) -> dict[str, Any]:
         """{"logits": one per label, "letter_mass", "entropy"}."""
         raise Refused("this model gives no letters")
 
-    def likelihood(self, question: Question) -> Dict[str, Any]:
+    def likelihood(self, question: Question) -> dict[str, Any]:
         """{"nll": one per option in nats, "tokens": one per option}."""
         raise Refused("this model gives no likelihoods")
 
-    def text(self, question: Question) -> Dict[str, Any]:
+    def text(self, question: Question) -> dict[str, Any]:
         """{"text", "logprobs", "entropies", "eos"}; the last three may be None."""
         raise Refused("this model gives no texts")
 
-    def answers(self, questions: Sequence[Question]) -> Iterator[Tuple[int, Dict[str, Any]]]:
-        """The answers to some questions as (id, answer), in any order; override it to answer several at once."""
+    def answers(self, questions: Sequence[Question]) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The answers to some questions as (id, answer), in any order; override it to answer several at
+        once."""
         for question in questions:
             yield question.id, answered(self, question)
 
 
-def answered(model: Model, question: Question) -> Dict[str, Any]:
+def answered(model: Model, question: Question) -> dict[str, Any]:
     """The answer to one question, or why there is none."""
     try:
         return dict(getattr(model, question.output)(question))
@@ -182,7 +185,7 @@ def main() -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)  # a model that reads its input gets none
     hello = json.loads(requests.readline())
-    waiting: "Queue[Question]" = Queue()
+    waiting: Queue[Question] = Queue()
     threading.Thread(target=_listen, args=(requests, waiting), daemon=True).start()
     try:
         model = opened(driver, hello)
@@ -199,7 +202,7 @@ def main() -> None:
                 _speaker.say(id=name, again=f"{type(problem).__name__}: {in_a_line(problem)}")
 
 
-def opened(driver: Path, hello: Dict[str, Any]) -> Model:
+def opened(driver: Path, hello: dict[str, Any]) -> Model:
     """The model of a driver, with its weights if they are wanted."""
     names = ("folder", "parts", "code", "dtype", "device", "threads", "settings")
     start = Start(**{name: hello[name] for name in names})
@@ -220,7 +223,7 @@ def opened(driver: Path, hello: Dict[str, Any]) -> Model:
     return model
 
 
-def _listen(requests: Iterable[str], waiting: "Queue[Question]") -> None:
+def _listen(requests: Iterable[str], waiting: Queue[Question]) -> None:
     """Notes requests; at the end of the input, ends this process and all that it started."""
     for line in requests:
         asked = json.loads(line)
@@ -231,7 +234,7 @@ def _listen(requests: Iterable[str], waiting: "Queue[Question]") -> None:
     os._exit(0)
 
 
-def _some(waiting: "Queue[Question]", most: int) -> List[Question]:
+def _some(waiting: Queue[Question], most: int) -> list[Question]:
     """The questions that wait, at least one."""
     questions = [waiting.get()]
     while len(questions) < most:
@@ -242,7 +245,7 @@ def _some(waiting: "Queue[Question]", most: int) -> List[Question]:
     return questions
 
 
-def versions() -> Dict[str, str]:
+def versions() -> dict[str, str]:
     """The packages of this environment, and Python's version."""
     from importlib.metadata import distributions
 
@@ -253,12 +256,12 @@ def versions() -> Dict[str, str]:
 class TorchModel(Model):
     """A model that continues a text. A driver says how a prompt is written, and calls the authors' code.
 
-    It sets `tokenizer` in `__init__` and `model` in `load`. A letter is read where the model would write it, by
-    the rule of vouch/models/chat/chat.py: prompt and letter are tokenised as one text, and each letter must be one
-    token there.
+    It sets `tokenizer` in `__init__` and `model` in `load`. A letter is read where the model would write it,
+    by the rule of vouch/models/chat/chat.py: prompt and letter are tokenised as one text, and each letter
+    must be one token there.
     """
 
-    spelling: Optional[str] = None  # between a prompt and an answer's first word; None: by the prompt's end
+    spelling: str | None = None  # between a prompt and an answer's first word; None: by the prompt's end
     tokenizer: Any
     model: Any
 
@@ -272,15 +275,15 @@ class TorchModel(Model):
             return self.spelling
         return "" if not prompt or prompt[-1].isspace() or _TAG.search(prompt) else " "
 
-    def encode(self, text: str) -> List[int]:
+    def encode(self, text: str) -> list[int]:
         """The tokens of a text; only where its end differs from another text's matters."""
         return list(self.tokenizer(text)["input_ids"])
 
-    def inputs(self, question: Question, prompt: str) -> Dict[str, Any]:
+    def inputs(self, question: Question, prompt: str) -> dict[str, Any]:
         """Arguments of the model's forward pass for a prompt and its images; `input_ids` among them."""
         return {"input_ids": self.tensor([self.encode(prompt)])}
 
-    def edited(self, inputs: Dict[str, Any], dropped: int, added: List[int]) -> Dict[str, Any]:
+    def edited(self, inputs: dict[str, Any], dropped: int, added: list[int]) -> dict[str, Any]:
         """The arguments for a prompt whose last tokens are dropped, and others added.
 
         Whatever has a value for each token (a mask, types) goes on with its last one.
@@ -295,15 +298,17 @@ class TorchModel(Model):
                 if name == "input_ids":
                     new = self.tensor([added]).to(value.dtype)
                 elif name == "position_ids":
-                    new = value[:, count - dropped - 1 : count - dropped] + self.tensor([range(1, len(added) + 1)])
+                    new = value[:, count - dropped - 1 : count - dropped] + self.tensor(
+                        [range(1, len(added) + 1)]
+                    )
                 changed[name] = torch.cat([value[:, : count - dropped], new], dim=1)
         return changed
 
-    def logits(self, inputs: Dict[str, Any]) -> Any:
+    def logits(self, inputs: dict[str, Any]) -> Any:
         """Logits (positions, vocabulary) of a forward pass; the last row is that after the last token."""
         return self.model(**inputs).logits[0]
 
-    def generate(self, inputs: Dict[str, Any], **options: Any) -> Any:
+    def generate(self, inputs: dict[str, Any], **options: Any) -> Any:
         """Tokens that the model writes, as transformers' `generate` returns them; at least the new ones."""
         return self.model.generate(**inputs, **options)
 
@@ -313,7 +318,7 @@ class TorchModel(Model):
 
         return torch.tensor(values, device=self.device)
 
-    def place(self) -> Tuple[str, Any]:
+    def place(self) -> tuple[str, Any]:
         """The device, and torch's dtype; sets threads and all else that could change bits."""
         import torch
 
@@ -325,24 +330,25 @@ class TorchModel(Model):
         torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = True, False
         return device, getattr(torch, self.start.dtype)
 
-    def letter_ids(self, prompt: str, labels: Sequence[str]) -> Tuple[int, List[int], List[int], List[int]]:
-        """How many tokens the prompt loses at its end, which take their place, the one token of each label after
-        them, and those of the labels in the other spelling if it has them there. Raises Refused."""
+    def letter_ids(self, prompt: str, labels: Sequence[str]) -> tuple[int, list[int], list[int], list[int]]:
+        """How many tokens the prompt loses at its end, which take their place, the one token of each label
+        after them, and those of the labels in the other spelling if it has them there. Raises Refused."""
         known, space = self.encode(prompt), self.between(prompt)
         whole = [self.encode(prompt + space + label) for label in labels]
         before = _common_start([ids[:-1] for ids in whole])
         read = [ids[len(before) :] for ids in whole]
+        unknown = getattr(self.tokenizer, "unk_token_id", None)
         for label, ids in zip(labels, read):
-            if len(ids) != 1 or read.count(ids) > 1:
+            if len(ids) != 1 or read.count(ids) > 1 or ids[0] == unknown:
                 listed = ", ".join(labels)
-                raise Refused(f"{listed} are not one token each after {prompt[-12:]!r} ({label}: {len(ids)})")
+                raise Refused(f"{listed} are not one token each after {prompt[-12:]!r} ({label} is not)")
         other = [self.encode(prompt + ("" if space else " ") + label) for label in labels]
         others = sorted({ids[-1] for ids in other if ids[:-1] == before} - {ids[0] for ids in read})
         kept = len(_common_start([known, before]))
         single = [ids[0] for ids in read]
         return len(known) - kept, before[kept:], single, others if len(others) == len(labels) else []
 
-    def probe(self) -> Dict[str, Any]:
+    def probe(self) -> dict[str, Any]:
         """See Model.probe."""
         prompt = self.prompt(PROBE)
         try:
@@ -351,7 +357,7 @@ class TorchModel(Model):
             return {"prompt": prompt, "letters": {}}
         return {"prompt": prompt, "letters": {label: [one] for label, one in zip(PROBE.labels, read)}}
 
-    def letters(self, question: Question) -> Dict[str, Any]:
+    def letters(self, question: Question) -> dict[str, Any]:
         """See Model.letters."""
         prompt = self.prompt(question)
         dropped, added, read, other = self.letter_ids(prompt, question.labels)
@@ -367,7 +373,7 @@ class TorchModel(Model):
             "flags": ["other_spelling"] if masses[1] > masses[0] else [],
         }
 
-    def likelihood(self, question: Question) -> Dict[str, Any]:
+    def likelihood(self, question: Question) -> dict[str, Any]:
         """See Model.likelihood."""
         prompt = self.prompt(question)
         known, space = self.encode(prompt), self.between(prompt)
@@ -385,12 +391,16 @@ class TorchModel(Model):
             beat()
         return {"nll": nll, "tokens": tokens}
 
-    def text(self, question: Question) -> Dict[str, Any]:
+    def text(self, question: Question) -> dict[str, Any]:
         """See Model.text."""
         import torch
 
         writing = _Writing(self.tokenizer, question.stop)
-        options: Dict[str, Any] = {"do_sample": question.temperature > 0, "num_beams": 1, "repetition_penalty": 1.0}
+        options: dict[str, Any] = {
+            "do_sample": question.temperature > 0,
+            "num_beams": 1,
+            "repetition_penalty": 1.0,
+        }
         if question.temperature > 0:
             torch.manual_seed(question.seed)
             options.update(temperature=question.temperature, top_k=0, top_p=1.0)
@@ -405,7 +415,7 @@ class _Writing:
 
     def __init__(self, tokenizer: Any, stop: str) -> None:
         self._tokenizer, self._stop = tokenizer, stop
-        self.rows: List[Any] = []
+        self.rows: list[Any] = []
 
     def note(self, tokens: Any, scores: Any) -> Any:
         """A logits processor that changes nothing."""
@@ -420,7 +430,7 @@ class _Writing:
         done = bool(self._stop) and self._stop in self._tokenizer.decode(tokens[0][-len(self.rows) :])
         return torch.tensor([done] * len(tokens), device=tokens.device)
 
-    def answer(self, tokens: List[int]) -> Dict[str, Any]:
+    def answer(self, tokens: list[int]) -> dict[str, Any]:
         """The text of the tokens, and their numbers up to the end of the text."""
         ends = {getattr(self._tokenizer, "eos_token_id", None)}
         eos = next((index for index, token in enumerate(tokens) if token in ends), None)
@@ -442,7 +452,7 @@ def _entropy(known: Any) -> Any:
     return -(known.exp() * known.clamp(min=-1e30)).sum()
 
 
-def _common_start(texts: Sequence[List[int]]) -> List[int]:
+def _common_start(texts: Sequence[list[int]]) -> list[int]:
     start = []
     for tokens in zip(*texts):
         if len(set(tokens)) > 1:

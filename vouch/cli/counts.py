@@ -329,7 +329,11 @@ def take_images(project: Project) -> dict[str, bool]:
 def what_is_lacking(project: Project) -> dict[str, dict[str, str]]:
     """By model, the request types that it has no answers to, with the reason, as far as is known."""
     locked = locked_models()
-    listed = [name for name, source in project.models.items() if source == str(MODELS)]
+    listed = [
+        name
+        for name, source in project.models.items()
+        if source == str(MODELS) or (name in locked and locked[name].program)
+    ]
     return {name: reasons for name in listed if (reasons := cannot_give(locked[name]))}
 
 

@@ -39,9 +39,9 @@ _CUDA = re.compile(r"nvidia-|cuda-|triton$")
 def run(options: argparse.Namespace) -> int:
     """Build the environments in which the drivers of models with code of their own run.
 
-    drivers/NAME.txt lists every package with its version and the digests of its files. uv installs exactly these
-    into .vouch/envs/NAME, and nothing elsewhere. The first line may name Python's version (`# python 3.10`), which
-    must be on this machine. A finished environment is left alone until its file changes.
+    drivers/NAME.txt lists every package with its version and the digests of its files. uv installs exactly
+    these into .vouch/envs/NAME, and nothing elsewhere. The first line may name Python's version (`# python
+    3.10`), which must be on this machine. A finished environment is left alone until its file changes.
 
     On Linux, a CPU build of torch is not on PyPI. It comes from the folders that uv is told to look into
     (UV_FIND_LINKS), else from PyTorch's index, and is the one package whose digest is not checked.
@@ -80,7 +80,7 @@ def _build(name: str, torch: str) -> str:
     cpu = _cpu(torch)
     mark = f"{hashlib.sha256(text.encode()).hexdigest()} {'cpu' if cpu else 'default'}\n"
     ENVIRONMENTS.mkdir(parents=True, exist_ok=True)
-    with locked(ENVIRONMENTS / f".{name}.lock", PATIENCE_SECONDS):
+    with locked(ENVIRONMENTS / f".{name}.lock", PATIENCE_SECONDS, f"env {name}", "built"):
         if (path / MARK).is_file() and (path / MARK).read_text("ascii") == mark:
             return f"up to date in {path}"
         with replacing_folder(path) as folder:
@@ -100,13 +100,21 @@ def _cpu(torch: str) -> bool:
 def _install(text: str, file: Path, folder: Path, cpu: bool) -> None:
     version = _PYTHON.search(text)
     python = version[1] if version else f"{sys.version_info.major}.{sys.version_info.minor}"
-    _uv(["venv", "--relocatable", "--no-project", "--python", python, "--clear", str(folder)], f"for Python {python}")
+    _uv(
+        ["venv", "--relocatable", "--no-project", "--python", python, "--clear", str(folder)],
+        f"for Python {python}",
+    )
     into, blocks = ["--python", str(folder / "bin/python")], list(_blocks(text))
     built = [one for one in blocks if cpu and _own_build(one)]
     rest = folder / "requirements.txt"
     rest.write_text("".join(one for one in blocks if one not in built), "utf-8")
-    _uv(["pip", "sync", *into, "--require-hashes", "--allow-empty-requirements", str(rest)], f"what {file} names")
-    torch = [f"{m[1]}=={m[2]}+cpu" for one in built if (m := _REQUIREMENT.match(one)) and m[1].lower() in _TORCH]
+    _uv(
+        ["pip", "sync", *into, "--require-hashes", "--allow-empty-requirements", str(rest)],
+        f"what {file} names",
+    )
+    torch = [
+        f"{m[1]}=={m[2]}+cpu" for one in built if (m := _REQUIREMENT.match(one)) and m[1].lower() in _TORCH
+    ]
     if torch:
         here = _uv(["pip", "install", *into, "--no-deps", "--no-index", *torch])
         if here:
@@ -116,12 +124,16 @@ def _install(text: str, file: Path, folder: Path, cpu: bool) -> None:
 
 def _blocks(text: str) -> Iterator[str]:
     """The requirements of a file, each with its digests. Raises UserError for one without a version."""
-    lines = [line for line in text.replace("\\\n", "\\\0").split("\n") if line.strip() and not line.lstrip().startswith("#")]
+    lines = [
+        line
+        for line in text.replace("\\\n", "\\\0").split("\n")
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
     for line in lines:
         if not _REQUIREMENT.match(line):
             raise UserError(
-                f"{DRIVERS}: {line.partition(chr(0))[0].strip()!r:.80} is no NAME==VERSION; write the file with "
-                "`uv pip compile --generate-hashes NAME.in`"
+                f"{DRIVERS}: {line.partition(chr(0))[0].strip()!r:.80} is no NAME==VERSION; write the file "
+                "with `uv pip compile --generate-hashes NAME.in`"
             )
         yield line.replace("\\\0", "\\\n") + "\n"
 
@@ -133,12 +145,16 @@ def _own_build(block: str) -> bool:
 
 def _uv(arguments: list[str], what: str = "") -> str:
     """Runs uv; its error, or empty. Raises UserError if `what` names what it was to install."""
-    program = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+    program = shutil.which(
+        "uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    )
     if program is None:
         raise UserError("uv is not installed; `make install` installs it")
     environment: Mapping[str, str] = {**os.environ, "UV_NO_CONFIG": "1", "UV_PYTHON_DOWNLOADS": "never"}
     environment = {name: value for name, value in environment.items() if name != "VIRTUAL_ENV"}
-    done = subprocess.run([program, *arguments, "--quiet"], capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run(
+        [program, *arguments, "--quiet"], capture_output=True, text=True, env=environment, check=False
+    )
     if not done.returncode:
         return ""
     problem = " ".join(done.stderr.split())[-400:] or "it failed"

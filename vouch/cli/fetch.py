@@ -51,7 +51,9 @@ def run(options: argparse.Namespace) -> int:
                 outcome = describe(origins[name], fetch(name, origins[name]))
             else:
                 source = models[name]
-                outcome = f"{source.repo} at {fetch_weights(source.repo, source.revision).name}"
+                own = locked_models()[name].program is not None
+                folder = fetch_weights(source.repo, source.revision, everything=own)
+                outcome = f"{source.repo} at {folder.name}"
         except UserError as error:
             missing += 1
             print(plain(f"fetch: {name}: {error}"), file=sys.stderr, flush=True)

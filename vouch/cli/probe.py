@@ -43,8 +43,8 @@ def probe(project: Project, name: str) -> dict[str, Any]:
         return {"model": name, "kind": "released", "source": source, "datasets": []}
     if pin.program:
         source = pin.source.repo or pin.source.path or ""
-        facts = {"model": name, "kind": "program", "source": source, "driver": pin.program.driver}
-        return {**facts, "sees": pin.sees, "probe": pin.program.probe, "datasets": []}
+        own = {"kind": "program", "source": source, "driver": pin.program.driver, "probe": pin.program.probe}
+        return {"model": name, **own, "sees": pin.sees, "datasets": []}
     try:
         facts, read = _server(pin) if pin.source.kind == "server" else _local(pin, project.extract)
         facts["datasets"] = [

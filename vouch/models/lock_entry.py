@@ -128,9 +128,9 @@ class ProbeAnswer(_LockEntry):
 class Locked(_LockEntry):
     """What `vouch lock` found of a model's program; part of the pin.
 
-    driver: SHA-256 of the driver and of the Python files beside it that it imports, by name. code: one SHA-256
-    over the files of the authors' code, `commit` the commit of that folder if it is a clone. packages: those of
-    the environment and Python itself, as NAME==VERSION, sorted.
+    driver: SHA-256 of the driver and of the Python files beside it that it imports, by name. code: one
+    SHA-256 over the files of the authors' code, `commit` the commit of that folder if it is a clone.
+    packages: those of the environment and Python itself, as NAME==VERSION, sorted.
     """
 
     driver: dict[str, str]
@@ -143,10 +143,11 @@ class Locked(_LockEntry):
 class Program(_LockEntry):
     """The program that asks a model with code of its own: docs/add-a-model.md.
 
-    driver: a Python file, from the repository's root or absolute. environment: the environment that it runs in;
-    `vouch env NAME` builds it from drivers/NAME.txt. trust_code: must be true, because the code of the driver, of
-    the model's folder and of `code` runs on this machine with all rights of whoever starts it. code: a folder of
-    the authors' code. parts: further models that it is built of. settings: given to the driver.
+    driver: a Python file, from the repository's root or absolute. environment: the environment that it runs
+    in; `vouch env NAME` builds it from drivers/NAME.txt. trust_code: must be true, because the code of the
+    driver, of the model's folder and of `code` runs on this machine with all rights of whoever starts it.
+    code: a folder of the authors' code. parts: further models that it is built of. settings: given to the
+    driver.
     """
 
     driver: str = Field(min_length=1)
@@ -172,8 +173,8 @@ class Program(_LockEntry):
     def _trusted(cls, value: bool) -> bool:
         if not value:
             raise ValueError(
-                "a program runs its model's code on this machine with all your rights; write `trust_code: true` "
-                "if you trust it"
+                "a program runs its model's code on this machine with all your rights; write `trust_code: "
+                "true` if you trust it"
             )
         return value
 
@@ -289,12 +290,12 @@ class LockEntry(_LockEntry):
     def _own_program(self) -> Self:
         if (self.program is not None) != (self.engine == PROGRAM_ENGINE):
             raise ValueError(
-                f"engine {PROGRAM_ENGINE} and `program: {{driver, environment, trust_code: true}}` go together; "
-                "write both"
+                f"engine {PROGRAM_ENGINE} and `program: {{driver, environment, trust_code: true}}` go "
+                "together; write both"
             )
         if self.program and (self.template or self.processor or self.template_kwargs):
             raise ValueError(
-                "a driver writes its prompts itself; leave template, processor and template_kwargs out, and use "
-                "program.settings"
+                "a driver writes its prompts itself; leave template, processor and template_kwargs out, and "
+                "use program.settings"
             )
         return self

@@ -125,7 +125,9 @@ def _of_program(name: str, folder: Path, entry: LockEntry, whole: bool) -> Pin:
     check_digests(entry.files if whole else {}, digests, folder)
     config = folder / "config.json"
     dtype = entry.dtype or dtype_of(read_json(config) if config.is_file() else {})
-    counted = sum(math.prod(shape) for path in sorted(folder.rglob(f"*{WEIGHT_SUFFIX}")) for shape in _shapes(path))
+    counted = sum(
+        math.prod(shape) for path in sorted(folder.rglob(f"*{WEIGHT_SUFFIX}")) for shape in _shapes(path)
+    )
     parts = {part: part_folder(one, whole) for part, one in entry.program.parts.items()}
     pin = _pin(name, entry, digests, dtype, entry.parameters or counted or None, entry.sees is not False)
     program = program_pin(name, entry.program, parts, whole)
@@ -267,8 +269,9 @@ def check_no_code(path: Path, config: Mapping[str, Any]) -> None:
     values = read_json(path)
     if "auto_map" in values and not has_class(config):
         raise UserError(
-            f"{path}: asks for code of its own (auto_map), which does not run here; take a version of the model that "
-            "transformers loads by itself, or give it a program (docs/own-code.md)"
+            f"{path}: asks for code of its own (auto_map), which is never run by itself; take a version of "
+            "the model that transformers loads by itself, or give it a program "
+            "(docs/add-a-model.md#a-model-with-code-of-its-own)"
         )
     if path.name == ADAPTER:
         raise UserError(
@@ -447,7 +450,8 @@ def resolve(repo: str, revision: str, command: str) -> Resolved:
 
 @dataclass(frozen=True)
 class ResolvedCode:
-    """One commit of a model with code of its own. folder: all of it but the weights. head, files: see Resolved."""
+    """One commit of a model with code of its own. folder: all of it but the weights. head, files: see
+    Resolved."""
 
     revision: str
     head: str
@@ -456,8 +460,8 @@ class ResolvedCode:
 
 
 def resolve_own_code(repo: str, revision: str, command: str) -> ResolvedCode:
-    """Like `resolve`, for a model that no class of transformers loads; its small files are fetched, and no code
-    runs. Raises UserError."""
+    """Like `resolve`, for a model that no class of transformers loads; its small files are fetched, and no
+    code runs. Raises UserError."""
     from huggingface_hub import HfApi
 
     from vouch.models.program.identity import model_files

@@ -256,5 +256,6 @@ def _check_helpers(project: Project, locked: Models) -> Problems:
     for key, name in (("images", embed.images.model), ("texts", embed.texts.model)):
         if name is not None:
             yield from _known([name], project.sources, f"embed.{key}.encoder ({PINS}; models and helpers)")
-            if name in locked.models and locked.models[name].source.kind == "server":
-                yield f"embed.{key}.encoder: {name} is a server; give a model with weights"
+            if name in locked.models and locked.models[name].engine != LOCAL_ENGINE:
+                what = "server" if locked.models[name].source.kind == "server" else "program"
+                yield f"embed.{key}.encoder: {name} is a {what}; give a model with weights"

@@ -78,11 +78,11 @@ class Reasoning(BaseModel):
 class ProgramPin(BaseModel):
     """The program of a model whose code is its own: all that can change an answer, and where it is.
 
-    driver, environment, code, parts: as in models.lock; the program is started by them. settings: given to the
-    driver. driver_files: SHA-256 of the driver and of its own modules, by name. code_digest: one SHA-256 of the
-    code folder; commit: its commit if it is a clone. part_files: SHA-256 of each file of the parts, PART/FILE.
-    packages: the environment's, NAME==VERSION. probe: the text that the model reads for a fixed question, and the
-    tokens of its labels.
+    driver, environment, code, parts: as in models.lock; the program is started by them. settings: given to
+    the driver. driver_files: SHA-256 of the driver and of its own modules, by name. code_digest: one SHA-256
+    of the code folder; commit: its commit if it is a clone. part_files: SHA-256 of each file of the parts,
+    PART/FILE. packages: the environment's, NAME==VERSION. probe: the text that the model reads for a fixed
+    question, and the tokens of its labels.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -204,8 +204,8 @@ def hub_snapshot(
 
     Of the subfolders, only SECOND is there (or others that begin like it, which nothing reads).
 
-    local: whether to fetch nothing. everything: all files but pickles and other formats of weights, for a model
-    with code of its own, which may read any; of these, `weights` may be left out. Raises the errors of
+    local: whether to fetch nothing. everything: all files but pickles and other formats of weights, for a
+    model with code of its own, which may read any; of these, `weights` may be left out. Raises the errors of
     huggingface_hub.
     """
     left_out = [*NOT_FETCHED, *([] if weights else [f"*{WEIGHT_SUFFIX}"])]

@@ -1,7 +1,8 @@
 """Models with programs of their own, whose environment is this Python."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,14 @@ import pytest
 from tests.models.project import ROOT
 from vouch.models.config import ExtractConfig
 from vouch.models.engine import Answered, Engine, Pack, Question, Refusal
-from vouch.models.lock_entry import LockEntry
 from vouch.models.pins import pinned
-from vouch.models.program.engine import examined, load
+from vouch.models.program.engine import load
+from vouch.models.program.identity import driver_files, frozen
 from vouch.tables.answered import Pin
 from vouch.tables.asked import LETTERS
 
 DRIVERS = ROOT / "tests/models/program/drivers"
+VERSION = "{}.{}.{}".format(*sys.version_info[:3])
 CONFIG = ExtractConfig(batch=4, bucket=8, threads=1, device="cpu")
 
 
@@ -25,7 +27,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("VOUCH_ENV_HERE", sys.executable)
     monkeypatch.setenv("SECRET_KEY", "sk-planted")
-    monkeypatch.setenv("VOUCH_PROGRAM_START", "60")
+    monkeypatch.setenv("VOUCH_PROGRAM_START", "300")
     monkeypatch.setenv("VOUCH_PROGRAM_SILENCE", "10")
     yield
 
@@ -37,13 +39,12 @@ def entry_of(driver: str | Path, folder: str | Path, **program: Any) -> dict[str
     return {"engine": "program", "source": {"kind": "folder", "path": str(folder)}, "program": given}
 
 
-def pin_of(entry: dict[str, Any], name: str = "m") -> Pin:
-    """The pin after `vouch lock`."""
-    whole = LockEntry.model_validate(entry)
-    folder = Path(entry["source"]["path"])
-    locked, outputs = examined(name, whole, folder, {})
-    program = {**entry["program"], "locked": locked.model_dump()}
-    return pinned(name, str(folder), {name: {**entry, "program": program, "outputs": outputs}})
+def pin_of(entry: dict[str, Any], name: str = "m", outputs: Sequence[str] | None = None) -> Pin:
+    """The pin, as after `vouch lock`, but that no driver was started for it."""
+    own, folder = entry["program"], entry["source"]["path"]
+    packages = frozen({one.metadata["Name"]: one.version for one in distributions()} | {"python": VERSION})
+    locked = {"driver": driver_files(own["driver"]), "packages": packages}
+    return pinned(name, folder, {name: {**entry, "program": {**own, "locked": locked}, "outputs": outputs}})
 
 
 def odd(folder: Path, **settings: Any) -> Engine:
@@ -51,13 +52,7 @@ def odd(folder: Path, **settings: Any) -> Engine:
     model = folder / "model"
     model.mkdir(exist_ok=True)
     (model / "config.json").write_text("{}")
-    begins = settings.pop("start", None)
-    pin = pin_of(entry_of("odd", model, settings=settings))
-    if begins:
-        assert pin.program
-        pin = pin.model_copy(
-            update={"program": pin.program.model_copy(update={"settings": {**settings, "start": begins}})}
-        )
+    pin = pin_of(entry_of("odd", model, settings=settings), outputs=["letters", "text"])
     return load(pin, CONFIG)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.models.tiny import tokenizer
 
 PROMPT = "{images}{text} Answer"
-MODELING = '''
+MODELING = """
 import torch
 from transformers import GenerationMixin, PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import CausalLMOutputWithPast
@@ -61,8 +61,8 @@ class OwnModel(PreTrainedModel, GenerationMixin):
         for _ in range(max_new_tokens):
             ids = torch.cat([ids, self(ids, pixels).logits[:, -1:].argmax(-1)], 1)
         return tokenizer.decode(ids[0, -max_new_tokens:]), [*history, query]
-'''
-IMAGES = '''
+"""
+IMAGES = """
 import numpy as np
 import torch
 from transformers import BatchFeature
@@ -79,8 +79,8 @@ class OwnImages(ImageProcessingMixin):
     def __call__(self, images, return_tensors=None, **others):
         arrays = [np.asarray(one, dtype="float32")[:8, :8] / 255 * self.brightness for one in images]
         return BatchFeature({"pixel_values": torch.tensor(np.stack(arrays)).permute(0, 3, 1, 2)})
-'''
-PROCESSING = '''
+"""
+PROCESSING = """
 from transformers import ProcessorMixin
 
 
@@ -95,7 +95,7 @@ class OwnProcessor(ProcessorMixin):
         widened = [one.replace("<image>", "<image><image>") for one in text]
         given = dict(self.tokenizer(widened, return_tensors=return_tensors))
         return {**given, **(self.image_processor(images) if images else {})}
-'''
+"""
 
 
 def own_model(folder: Path, form: str, ran: Path | None = None) -> Path:
@@ -109,17 +109,29 @@ def own_model(folder: Path, form: str, ran: Path | None = None) -> Path:
     words.save_pretrained(folder)
     size, width = len(words), 16
     maps = {"AutoConfig": "modeling_own.OwnConfig", "AutoModelForCausalLM": "modeling_own.OwnModel"}
-    config = {"model_type": "own", "auto_map": maps, "vocab_size": size, "width": width, "architectures": ["OwnModel"]}
+    config = {
+        "model_type": "own",
+        "auto_map": maps,
+        "vocab_size": size,
+        "width": width,
+        "architectures": ["OwnModel"],
+    }
     (folder / "config.json").write_text(json.dumps(config), "utf-8")
     marks = f"open({str(ran)!r}, 'w').close()\n" if ran else ""
     (folder / "modeling_own.py").write_text(marks + MODELING, "utf-8")
     if form != "chat":
         (folder / "images_own.py").write_text(IMAGES, "utf-8")
-        own = {"image_processor_type": "OwnImages", "auto_map": {"AutoImageProcessor": "images_own.OwnImages"}}
+        own = {
+            "image_processor_type": "OwnImages",
+            "auto_map": {"AutoImageProcessor": "images_own.OwnImages"},
+        }
         (folder / "preprocessor_config.json").write_text(json.dumps({**own, "brightness": 0.5}), "utf-8")
     if form == "processor":
         (folder / "processing_own.py").write_text(PROCESSING, "utf-8")
-        own = {"processor_class": "OwnProcessor", "auto_map": {"AutoProcessor": "processing_own.OwnProcessor"}}
+        own = {
+            "processor_class": "OwnProcessor",
+            "auto_map": {"AutoProcessor": "processing_own.OwnProcessor"},
+        }
         (folder / "processor_config.json").write_text(json.dumps(own), "utf-8")
     made = torch.Generator().manual_seed(3)
     shapes = {"words.weight": (size, width), "colours.weight": (width, 3), "colours.bias": (width,)}

@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.models.program.conftest import CONFIG, entry_of, letters, odd, pin_of
-from tests.models.project import DATASET, MODEL, ROOT, Project, quiz
+from tests.models.program.conftest import entry_of, letters, odd, pin_of
+from tests.models.project import MODEL, ROOT, Project, quiz
 from tests.refusals import refused
 from vouch.images import opening
 from vouch.models.engine import Decoding, LetterAnswer, Pack, Question, Refusal, TextAnswer
 from vouch.models.program.child import SCRATCH
-from vouch.models.program.engine import load
 from vouch.tables.asked import LIKELIHOOD, OUTPUTS, TEXT
 
 
@@ -196,18 +195,10 @@ def test_what_befalls_every_question_ends_the_run(tmp_path: Path, texts: list[st
 def test_a_driver_that_does_not_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begins: str, why: str
 ) -> None:
-    odd(tmp_path)  # pinned in time
-    monkeypatch.setenv("VOUCH_PROGRAM_START", "1" if begins == "hangs" else "60")
+    monkeypatch.setenv("VOUCH_PROGRAM_START", "1" if begins == "hangs" else "300")
     with refused(why):
-        _begin(tmp_path, begins)
+        odd(tmp_path, start=begins)
     assert left_over() == []
-
-
-def _begin(tmp_path: Path, begins: str) -> None:
-    pin = pin_of(entry_of("odd", tmp_path / "model", settings={}))
-    assert pin.program
-    program = pin.program.model_copy(update={"settings": {"start": begins}})
-    load(pin.model_copy(update={"program": program}), CONFIG)
 
 
 def test_two_at_once_and_a_run_that_stops_early(tmp_path: Path) -> None:
@@ -236,7 +227,8 @@ def test_kill_9_of_vouch_leaves_no_child(tmp_path: Path, stubborn: bool) -> None
         f"letters(odd(Path('.'), stubborn={stubborn}), 'forks_and_hangs {tmp_path / 'pids'}')\n"
     )
     vouch = subprocess.Popen(
-        [sys.executable, str(script)], env={**os.environ, "PYTHONPATH": str(ROOT), "VOUCH_PROGRAM_SILENCE": "600"}
+        [sys.executable, str(script)],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "VOUCH_PROGRAM_SILENCE": "600"},
     )
     deadline, pids = time.monotonic() + 60, list[int]()
     while len(pids) < 3 and time.monotonic() < deadline:

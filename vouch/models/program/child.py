@@ -1,8 +1,9 @@
-"""A driver as a child process: started, written to, read from with limits, and ended with all that it started.
+"""A driver as a child process: started, written to, read from with limits, and ended with all that it
+started.
 
-Requests go to its standard input, answers come from a descriptor of their own, because the code of models prints.
-Between Vouch and the driver stands guard.py, which ends the driver when this process ends, even by kill -9. The
-driver's folder (temporary files, caches, images) is below SCRATCH and is removed with it.
+Requests go to its standard input, answers come from a descriptor of their own, because the code of models
+prints. Between Vouch and the driver stands guard.py, which ends the driver when this process ends, even by
+kill -9. The driver's folder (temporary files, caches, images) is below SCRATCH and is removed with it.
 """
 
 import contextlib
@@ -49,8 +50,8 @@ class Died(Exception):
 
 @dataclass(frozen=True)
 class Limits:
-    """start: seconds until a driver is ready. silence: between two lines of one that owes an answer. memory: bytes
-    of all its processes."""
+    """start: seconds until a driver is ready. silence: between two lines of one that owes an answer. memory:
+    bytes of all its processes."""
 
     start: float = 1800.0
     silence: float = 600.0
@@ -218,4 +219,3 @@ def _close(process: "subprocess.Popen[bytes]", life: int, answers: int) -> str:
         return str(json.loads(told)["ended"])
     except (ValueError, KeyError):
         return "its guard was ended"
-

@@ -4,8 +4,8 @@
     again, the driver's death   transient: the next run asks again
     fatal, a broken line        the run stops with one line; finished answers are kept
 
-A driver that dies is started again, and the questions that it owed are asked one at a time. A question at which it
-dies a second time is refused by name. DEATHS in a row without an answer in between stop the run.
+A driver that dies is started again, and the questions that it owed are asked one at a time. A question at
+which it dies a second time is refused by name. DEATHS in a row without an answer in between stop the run.
 """
 
 import os
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from vouch.models.config import ExtractConfig
 from vouch.models.engine import Answered, Engine, Pack, Refusal
-from vouch.models.lock_entry import LockEntry, Locked, ProbeAnswer
+from vouch.models.lock_entry import Locked, LockEntry, ProbeAnswer
 from vouch.models.program import identity, protocol
 from vouch.models.program.child import Child, Died, Limits
 from vouch.models.program.protocol import Broken, Job, Ready
@@ -51,9 +51,7 @@ def check_files(pin: Pin) -> tuple[Path, dict[str, Path]]:
     """The model's folder and those of its parts, if every file of them, and all code, is as pinned."""
     assert pin.program is not None
     program = pin.program
-    identity.check_code(
-        pin.model, program.driver, program.driver_files, program.code, program.code_digest
-    )
+    identity.check_code(pin.model, program.driver, program.driver_files, program.code, program.code_digest)
     folder = identity.source_folder(pin.source, pin.model)
     parts = {name: identity.source_folder(one, pin.model) for name, one in program.parts.items()}
     for where, now, pinned in (
@@ -69,9 +67,7 @@ def check_files(pin: Pin) -> tuple[Path, dict[str, Path]]:
     return folder, parts
 
 
-def examined(
-    name: str, entry: LockEntry, folder: Path, parts: dict[str, Path]
-) -> tuple[Locked, list[str]]:
+def examined(name: str, entry: LockEntry, folder: Path, parts: dict[str, Path]) -> tuple[Locked, list[str]]:
     """What is to be pinned of a program, and the request types that it gives: its driver is started without
     weights. Raises UserError."""
     assert entry.program is not None
@@ -127,7 +123,9 @@ class Program:
                 raise UserError(self.fatal(said, child))
             return child, protocol.ready(said)
         except Died as death:
-            raise UserError(f"{self.name}: {self.model} does not start: {death}; correct the driver") from None
+            raise UserError(
+                f"{self.name}: {self.model} does not start: {death}; correct the driver"
+            ) from None
         except Broken as problem:
             child.close()
             raise UserError(self.broken(problem)) from None
@@ -145,10 +143,11 @@ class Program:
         return f"{self.name}: breaks the protocol of programs ({problem}); correct the driver"
 
     def check(self, ready: Ready) -> None:
-        """Raises UserError if a driver runs in another environment, or reads other letters, than those pinned."""
+        """Raises UserError if a driver runs in another environment, or reads other letters, than those
+        pinned."""
         identity.check_packages(self.pin.packages, ready.versions, self.pin.environment, self.model)
         known = ProbeAnswer.model_validate(self.pin.probe) if self.pin.probe else None
-        if ready.probe != known:
+        if known is not None and ready.probe != known:
             raise UserError(
                 f"{self.name}: {self.model} reads another prompt or other letters than those pinned; "
                 f"`vouch lock {self.model}` pins them, `vouch plan --probe {self.model}` shows them"
@@ -249,7 +248,10 @@ class ProgramEngine:
     def stop(self, why: str) -> UserError:
         """Ends the driver for good; the error to raise."""
         self._child.close()
-        return UserError(f"{self._program.name}: {self._program.model}: {why}; correct the driver, finished answers are kept")
+        return UserError(
+            f"{self._program.name}: {self._program.model}: {why}; finished answers are kept, correct the "
+            "driver"
+        )
 
 
 class _Round:
@@ -302,7 +304,7 @@ class _Round:
         """The answer in a message. Raises Broken if nobody asked for it, UserError after many without one."""
         number = said.get("id")
         job = self._flight.pop(number, None) if isinstance(number, int) else None
-        if job is None:
+        if job is None or not isinstance(number, int):
             raise Broken(f"it answers {number!r:.40}, which it was not asked or has answered")
         answer, flags = protocol.answer(said, job)
         self._engine.done(number, job)

@@ -1,11 +1,11 @@
 """Starts a driver and watches over it: `python guard.py LIFE LOG SCRATCH BYTES PYTHON ...` (see child.py).
 
-LIFE is a descriptor that ends when Vouch does, however that happens, even by kill -9. Then, or when the driver
-ends or takes more than BYTES of memory, everything that the driver started is ended as well, SCRATCH is removed,
-and a line of JSON says how the driver ended. LOG gets what it printed, up to MOST_PRINTED bytes.
+LIFE is a descriptor that ends when Vouch does, however that happens, even by kill -9. Then, or when the
+driver ends or takes more than BYTES of memory, everything that the driver started is ended as well, SCRATCH
+is removed, and a line of JSON says how the driver ended. LOG gets what it printed, up to MOST_PRINTED bytes.
 
-Runs by its path, with Vouch's own Python: standard library only. A process of its own, because a driver may hang
-in a call that no signal handler or thread of its own interrupts.
+Runs by its path, with Vouch's own Python: standard library only. A process of its own, because a driver may
+hang in a call that no signal handler or thread of its own interrupts.
 """
 
 import contextlib

@@ -1,8 +1,8 @@
 """What the pin of a model with a program of its own covers, and the Python that runs its driver.
 
 The model's code may read any file of its folder, so all of them have a digest. The driver is covered with the
-modules beside it that it imports, the authors' code by one digest over all that Python and its settings are made
-of, and the environment by its list of packages.
+modules beside it that it imports, the authors' code by one digest over all that Python and its settings are
+made of, and the environment by its list of packages.
 """
 
 import ast
@@ -35,8 +35,8 @@ def model_files(folder: Path) -> dict[str, str]:
     pickled = sorted(name for name in paths if name.endswith(PICKLED))
     if pickled:
         raise UserError(
-            f"{folder / pickled[0]}: a pickle, which can run code; convert it with `vouch convert {folder} FOLDER`, "
-            "and name that folder"
+            f"{folder / pickled[0]}: a pickle, which can run code; convert it with `vouch convert {folder} "
+            "FOLDER`, and name that folder"
         )
     if not paths:
         raise UserError(f"{folder}: holds no files; fetch the model anew")
@@ -50,7 +50,9 @@ def _walked(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _IGNORED)
         for name in folders:
             if (Path(root) / name).is_symlink():
-                raise UserError(f"{Path(root) / name}: a link to a folder, which no digest covers; copy it there")
+                raise UserError(
+                    f"{Path(root) / name}: a link to a folder, which no digest covers; copy it there"
+                )
         for name in sorted(names):
             if name.startswith("."):
                 continue
@@ -76,7 +78,9 @@ def driver_files(driver: str) -> dict[str, str]:
             raise UserError(f"{path}: not Python ({error!s:.100}); correct the driver") from None
         files[path.name] = file_digest(path)
         beside = {path.parent / f"{name.partition('.')[0]}.py" for name in _imported(tree)}
-        todo += [one for one in sorted(beside) if one.is_file() and one.name not in files and one.stem != HELPER]
+        todo += [
+            one for one in sorted(beside) if one.is_file() and one.name not in files and one.stem != HELPER
+        ]
     return dict(sorted(files.items()))
 
 
@@ -91,7 +95,9 @@ def _imported(tree: ast.AST) -> Iterator[str]:
 def code_digest(folder: Path) -> tuple[str, str | None]:
     """One SHA-256 over the authors' code, and the commit of the folder if it is a clone. Raises UserError."""
     if not folder.is_dir():
-        raise UserError(f"{folder}: no such folder of code; clone it there, or correct program.code in {LOCK}")
+        raise UserError(
+            f"{folder}: no such folder of code; clone it there, or correct program.code in {LOCK}"
+        )
     files = {
         path.relative_to(folder).as_posix(): file_digest(path)
         for path in _walked(folder)
@@ -113,8 +119,8 @@ def _commit(folder: Path) -> str | None:
 def program_pin(name: str, program: Program, parts: Mapping[str, Path], whole: bool = True) -> ProgramPin:
     """The program's part of a pin. parts: their folders.
 
-    Raises UserError if `vouch lock` has not run, or if something is not as it was then. whole: if not, nothing
-    is hashed.
+    Raises UserError if `vouch lock` has not run, or if something is not as it was then. whole: if not,
+    nothing is hashed.
     """
     known, files = program.locked, dict[str, str]()
     if known is None:
@@ -197,8 +203,11 @@ _SEPARATORS = re.compile(r"[-_.]+")
 
 
 def frozen(versions: Mapping[str, str]) -> list[str]:
-    """Packages as NAME==VERSION, sorted. Builds of a version (+cpu) count as the same: an answer has its device."""
-    names = {_SEPARATORS.sub("-", name).lower(): version.partition("+")[0] for name, version in versions.items()}
+    """Packages as NAME==VERSION, sorted. Builds of a version (+cpu) count as the same: an answer has its
+    device."""
+    names = {
+        _SEPARATORS.sub("-", name).lower(): version.partition("+")[0] for name, version in versions.items()
+    }
     names.pop("pip", None)
     return sorted(f"{name}=={version}" for name, version in names.items())
 
@@ -211,6 +220,6 @@ def check_packages(pinned: list[str], versions: Mapping[str, str], environment: 
     more, fewer = sorted({*now} - {*pinned}), sorted({*pinned} - {*now})
     listed = ", ".join([*(f"has {one}" for one in more), *(f"lacks {one}" for one in fewer)][:4])
     raise UserError(
-        f"the environment {environment} {listed}, not as pinned; build it again with `vouch env {environment}`, or "
-        f"pin what it holds with `vouch lock {model}`, after which the model is asked anew"
+        f"the environment {environment} {listed}, not as pinned; build it again with `vouch env "
+        f"{environment}`, or pin what it holds with `vouch lock {model}`, after which the model is asked anew"
     )

@@ -1,15 +1,15 @@
 """The lines of JSON that pass between Vouch and a driver.
 
-    > {"hello": 1, "folder": ..., "parts": {}, "code": null, "settings": {}, "dtype": ..., "device": ..., "threads": n,
+    > {"hello": 1, "folder": ..., "parts": {}, "code": null, "settings": {}, "dtype": ..., "device": ...,
+    "threads": n,
        "weights": true}
-    < {"ready": 1, "outputs": [...], "device": ..., "batch": n, "versions": {...}, "probe": {"prompt", "letters"}}
-    > {"id": 7, "output": "letters", "system", "turns", "text", "response", "images": [PATH], "labels": [...]}
-    > {..., "output": "likelihood", "options": [...]}
-    > {..., "output": "text", "max_tokens": n, "stop": "", "temperature": 0, "seed": n}
-    < {"id": 7, "logits": [...], "letter_mass": p, "entropy": nats}  also spelling, other_logits, bracket_mass, nll, flags
-    < {"id": 7, "nll": [...], "tokens": [...]}
-    < {"id": 7, "text": "...", "logprobs": [...], "entropies": [...], "eos": n}
-    < {"id": 7, "refused": "why"} | {"id": 7, "again": "why"} | {"fatal": "why"} | {"beat": n}
+    < {"ready": 1, "outputs": [...], "device": ..., "batch": n, "versions": {...}, "probe": {"prompt",
+    "letters"}} > {"id": 7, "output": "letters", "system", "turns", "text", "response", "images": [PATH],
+    "labels": [...]} > {..., "output": "likelihood", "options": [...]} > {..., "output": "text", "max_tokens":
+    n, "stop": "", "temperature": 0, "seed": n} < {"id": 7, "logits": [...], "letter_mass": p, "entropy":
+    nats}  also spelling, other_logits, bracket_mass, nll, flags < {"id": 7, "nll": [...], "tokens": [...]} <
+    {"id": 7, "text": "...", "logprobs": [...], "entropies": [...], "eos": n} < {"id": 7, "refused": "why"} |
+    {"id": 7, "again": "why"} | {"fatal": "why"} | {"beat": n}
 
 A line that breaks these rules raises Broken: the driver is at fault, not the question.
 """
@@ -30,7 +30,7 @@ from vouch.models.engine import (
     letter_flags,
 )
 from vouch.models.lock_entry import ProbeAnswer
-from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
+from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS
 
 LONGEST = 8 << 20  # bytes of a line
 MOST_PACKAGES = 5000
@@ -121,7 +121,9 @@ def ready(said: Mapping[str, Any]) -> Ready:
     try:
         probe = ProbeAnswer.model_validate(said["probe"]) if said.get("probe") else None
     except ValueError as error:
-        raise Broken(f"`probe` of ready is not {{prompt, letters}} ({' '.join(str(error).split()):.120})") from None
+        raise Broken(
+            f"`probe` of ready is not {{prompt, letters}} ({' '.join(str(error).split()):.120})"
+        ) from None
     device = said.get("device")
     if not isinstance(device, str) or not device.isprintable() or not 0 < len(device) < 40:
         raise Broken("`device` of ready is no short text")
@@ -185,7 +187,9 @@ def _words(said: Mapping[str, Any], name: str) -> str:
     words = said[name]
     if not isinstance(words, str) or not words.strip():
         raise Broken(f"`{name}` gives no reason")
-    line = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(words.split()))
+    line = "".join(
+        char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(words.split())
+    )
     return line[:_WORDS]
 
 
@@ -224,6 +228,6 @@ def _whole(value: object, least: int = 1) -> bool:
 
 def _count(said: Mapping[str, Any], name: str, least: int) -> int:
     value = said.get(name)
-    if not _whole(value, least):
+    if not isinstance(value, int) or not _whole(value, least):
         raise Broken(f"`{name}` of ready is {value!r:.40}, not a number from {least}")
-    return int(value)  # type: ignore[call-overload,no-any-return]
+    return value

@@ -29,12 +29,21 @@ class Model(vouch_driver.Model):
     def letters(self, question):
         word, _, rest = question.text.partition(" ")
         getattr(self, word, lambda _: None)(rest or question)
-        return {"logits": [float(len(question.text) + n) for n in range(len(question.labels))], "letter_mass": 0.9, "entropy": 0.5}
+        return {
+            "logits": [float(len(question.text) + n) for n in range(len(question.labels))],
+            "letter_mass": 0.9,
+            "entropy": 0.5,
+        }
 
     def text(self, question: Question):
         shown = [Path(path).read_bytes()[:4].decode("latin1") for path in question.images]
         seen = json.dumps([question.system, question.turns, question.response, question.stop, shown])
-        return {"text": seen, "logprobs": [-0.5] * question.max_tokens, "entropies": [0.25] * question.max_tokens, "eos": 0}
+        return {
+            "text": seen,
+            "logprobs": [-0.5] * question.max_tokens,
+            "entropies": [0.25] * question.max_tokens,
+            "eos": 0,
+        }
 
     def says(self, line):
         """A line of its own: the question's text, with ID for the number of the question asked last."""

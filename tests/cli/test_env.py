@@ -1,0 +1,85 @@
+"""`vouch env`: real uv, a package made here, no network."""
+
+import base64
+import hashlib
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Vouch
+
+NAME = "ours_for_tests"
+
+
+def wheel(folder: Path) -> str:
+    """A package's file; its digest."""
+    folder.mkdir()
+    path, info = folder / f"{NAME}-1.0-py3-none-any.whl", f"{NAME}-1.0.dist-info"
+    files = {
+        f"{NAME}.py": "VALUE = 3\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {NAME}\nVersion: 1.0\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{name},sha256={_digest(text)},{len(text)}\n" for name, text in files.items())
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in {**files, f"{info}/RECORD": record + f"{info}/RECORD,,\n"}.items():
+            archive.writestr(name, text)
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _digest(text: str) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("=")
+
+
+@pytest.fixture
+def drivers(bare: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of environments, and the place that uv takes packages from."""
+    digest = wheel(bare / "wheels")
+    (bare / "drivers").mkdir()
+    (bare / "drivers/small.txt").write_text(
+        f"# made by uv\n{NAME}==1.0 \\\n    --hash=sha256:{digest}\n    # via x\n"
+    )
+    for name, value in {
+        "UV_FIND_LINKS": bare / "wheels",
+        "UV_OFFLINE": "1",
+        "UV_CACHE_DIR": bare / "cache",
+    }.items():
+        monkeypatch.setenv(name, str(value))
+    return bare / "drivers"
+
+
+def test_an_environment_holds_what_its_file_names(drivers: Path, vouch: Vouch) -> None:
+    assert vouch("env") == "env: small: not here; `vouch env small` builds it\n"
+    assert vouch("env", "small") == "env: small: built in .vouch/envs/small from drivers/small.txt\n"
+    python = Path(".vouch/envs/small/bin/python")
+    asked = [str(python), "-c", f"import {NAME}; print({NAME}.VALUE)"]
+    assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == "3\n"
+    assert vouch("env", "small") == "env: small: up to date in .vouch/envs/small\n"
+    assert vouch("env") == "env: small: .vouch/envs/small\n"
+    with (drivers / "small.txt").open("a") as file:
+        file.write("# more\n")
+    assert "built in" in vouch("env", "small")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (f"{NAME}==1.0 --hash=sha256:{'0' * 64}\n", "uv cannot install what drivers/bad.txt names"),
+        (f"{NAME}==1.0\n", "uv cannot install what drivers/bad.txt names"),
+        (f"{NAME}>=1\n", "is no NAME==VERSION; write the file with"),
+        ("-e ../elsewhere\n", "is no NAME==VERSION"),
+        ("# python 3.2\n", "uv cannot install for Python 3.2"),
+    ],
+)
+def test_what_is_not_pinned_is_refused_and_leaves_nothing(
+    drivers: Path, vouch: Vouch, text: str, why: str
+) -> None:
+    (drivers / "bad.txt").write_text(text)
+    assert why in vouch("env", "bad", status=1)
+    assert not any(Path(".vouch/envs").glob("*bad*[!k]"))
+
+
+def test_an_unknown_environment(drivers: Path, vouch: Vouch) -> None:
+    assert "drivers: no environment smal; did you mean small? valid: small" in vouch("env", "smal", status=1)

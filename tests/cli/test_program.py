@@ -1,0 +1,205 @@
+"""Models with code of their own, from `vouch lock` to a run: what is pinned, and whose code would run."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.conftest import Vouch, flat
+from tests.refusals import refused
+from vouch.models.config import ExtractConfig
+from vouch.models.engine import Pack, Question
+from vouch.models.pins import pinned
+from vouch.models.program.engine import load
+from vouch.tables.answered import Pin
+
+DRIVER = """
+import shared
+from vouch_driver import Model as Base
+
+
+class Model(Base):
+    def __init__(self, start):
+        super().__init__(start)
+        import own_model
+        self.value, self.code = shared.VALUE, own_model.CODE
+
+    def probe(self):
+        return {"prompt": "Q: Which?\\nA:", "letters": {"A": [self.code], "B": [7]}}
+
+    def letters(self, question):
+        return {"logits": [self.value] * len(question.labels), "letter_mass": 1, "entropy": 0}
+"""
+CONFIG = ExtractConfig(device="cpu")
+
+
+def write(folder: Path, **files: str) -> None:
+    folder.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text, "utf-8")
+
+
+@pytest.fixture
+def locked(bare: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout whose model `own` has code of its own, and was locked."""
+    monkeypatch.setenv("VOUCH_ENV_HERE", sys.executable)
+    write(bare / "mine", driver__py=DRIVER, shared__py="VALUE = 1.5\n", other__py="pass\n")
+    write(bare / "clone", own_model__py="CODE = 5\n", notes__md="about\n")
+    write(bare / "clip", config__json="{}")
+    write(
+        bare / "weights",
+        config__json='{"torch_dtype": "bfloat16"}',
+        modeling__py="pass\n",
+        vocab__tiktoken="a b\n",
+    )
+    git = ["git", "-C", "clone", "-c", "user.name=x", "-c", "user.email=x"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *words], check=True)
+    program = {"driver": "mine/driver.py", "environment": "here", "trust_code": True, "code": "clone"}
+    program["parts"] = {"clip": {"kind": "folder", "path": "clip"}}
+    entry = {"engine": "program", "source": {"kind": "folder", "path": "weights"}, "program": program}
+    save(bare, {"own": entry})
+    params = yaml.safe_load((bare / "params.yaml").read_text("utf-8"))
+    params["models"] = {"own": "weights"}
+    params["train"] = {}
+    (bare / "params.yaml").write_text(yaml.safe_dump(params), "utf-8")
+    said = vouch("lock", "own")
+    assert re.fullmatch(
+        r"lock: own: weights, 3 files, mine/driver\.py in here \(\d+ packages\), code at [0-9a-f]{12}; it gives letters\n",
+        said,
+    )
+    return bare
+
+
+def save(folder: Path, entries: dict[str, Any]) -> None:
+    (folder / "models.lock").write_text(yaml.safe_dump({"models": entries}, sort_keys=False), "utf-8")
+
+
+def entries(folder: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((folder / "models.lock").read_text("utf-8"))["models"]
+    return loaded
+
+
+def pin(folder: Path) -> Pin:
+    return pinned("own", "weights", entries(folder))
+
+
+def test_a_pin_has_all_that_can_change_an_answer(locked: Path, vouch: Vouch) -> None:
+    entry, before = entries(locked)["own"], pin(locked)
+    assert entry["outputs"] == ["letters"]
+    assert set(entry["files"]) == set(before.files) == {"config.json", "modeling.py", "vocab.tiktoken"}
+    program = before.program
+    assert program is not None and set(program.driver_files) == {"driver.py", "shared.py"}
+    assert any(one.startswith("torch==") for one in program.packages) and program.part_files
+    assert program.probe == {"prompt": "Q: Which?\nA:", "letters": {"A": [5], "B": [7]}}
+    assert len(program.commit or "") == 40 and before.dtype == "bfloat16"
+    (answer,) = load(before, CONFIG).answer([Pack("letters", [Question("q", None, "?", labels=("A", "B"))])])
+    assert getattr(answer.answer, "logits", None) == [1.5, 1.5]
+    assert vouch("lock", "own").endswith("nothing to change\n")
+    # nothing that changes no answer changes the digest
+    (locked / "mine/other.py").write_text("import os\n")
+    (locked / "clone/notes.md").write_text("else\n")
+    assert pin(locked).digest == before.digest
+    (locked / "weights").rename(locked / "moved")
+    entry["source"]["path"] = "moved"
+    assert pinned("own", "moved", {"own": entry}).digest == before.digest
+
+
+CHANGES: dict[str, tuple[str, Callable[[Path], Any]]] = {
+    "driver": ("mine/driver.py: not as pinned", lambda at: (at / "mine/driver.py").write_text(DRIVER + "#")),
+    "module": ("mine/shared.py: not as pinned", lambda at: (at / "mine/shared.py").write_text("VALUE = 2\n")),
+    "no module": ("mine/shared.py: not as pinned", lambda at: (at / "mine/shared.py").unlink()),
+    "no driver": ("mine/driver.py: no such driver", lambda at: (at / "mine/driver.py").unlink()),
+    "bad driver": (
+        "mine/driver.py: not Python",
+        lambda at: (at / "mine/driver.py").write_text("def"),
+    ),
+    "code": (
+        r"clone: its code is not as pinned \(now at commit",
+        lambda at: (at / "clone/own_model.py").write_text("CODE = 6\n"),
+    ),
+    "new code": ("clone: its code is not as pinned", lambda at: (at / "clone/new.py").touch()),
+    "no code": ("clone: no such folder of code", lambda at: (at / "clone").rename(at / "gone")),
+    "model's code": (
+        r"weights/modeling.py: SHA-256 is \w+, models.lock says",
+        lambda at: (at / "weights/modeling.py").write_text("import os\n"),
+    ),
+    "pickle": (
+        "weights/w.bin: a pickle, which can run code; convert it with `vouch convert weights FOLDER`",
+        lambda at: (at / "weights/w.bin").touch(),
+    ),
+    "pickle of a part": ("clip/sub/w.pt: a pickle", lambda at: write(at / "clip/sub", w__pt="")),
+    "link": ("weights/more: a link to a folder", lambda at: (at / "weights/more").symlink_to(at / "clip")),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_was_changed_after_it_was_pinned_is_refused(locked: Path, change: str) -> None:
+    before, (why, edit) = pin(locked), CHANGES[change]
+    if change == "pickle of a part":
+        (locked / "clip/sub").mkdir()
+    edit(locked)
+    with refused(why):
+        pin(locked)
+    with refused("not as pinned|no such|not Python|a pickle|a link"):
+        load(before, CONFIG)
+
+
+def test_another_environment_or_other_letters_are_refused(
+    locked: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = entries(locked)
+    own = whole["own"]["program"]["locked"]
+    packages, probe = own["packages"], own["probe"]
+    own["packages"] = ["torch==1.0" if one.startswith("torch==") else one for one in packages]
+    save(locked, whole)
+    with refused(
+        r"the environment here has torch==2\S+, lacks torch==1.0, not as pinned; build it again with `vouch env"
+    ):
+        load(pin(locked), CONFIG)
+    own["packages"], own["probe"] = packages, {**probe, "letters": {"A": [5], "B": [8]}}
+    save(locked, whole)
+    with refused("own reads another prompt or other letters than those pinned; `vouch lock own` pins them"):
+        load(pin(locked), CONFIG)
+    own["probe"] = probe
+    save(locked, whole)
+    before = pin(locked)
+    monkeypatch.delenv("VOUCH_ENV_HERE")
+    assert pin(locked) == before  # which needs no environment
+    with refused("the environment here is not on this machine; name its Python in VOUCH_ENV_HERE"):
+        load(before, CONFIG)
+    monkeypatch.setenv("VOUCH_ENV_HERE", "/nowhere/python")
+    with refused("VOUCH_ENV_HERE=/nowhere/python: no Python there"):
+        load(before, CONFIG)
+
+
+def test_a_program_runs_only_by_name(locked: Path, vouch: Vouch) -> None:
+    said = flat(vouch("plan"))
+    assert re.search(
+        r"own runs code that is not Vouch's, with all your rights: mine/driver\.py, weights, clone at [0-9a-f]{12}, "
+        r"in the environment here \(trust_code: true\)",
+        said,
+    )
+    shown = flat(vouch("plan", "--probe", "own"))
+    assert "| Q: Which? | A:" in shown and "one of these tokens is read: A: (5), B: (7)" in shown
+    entry = entries(locked)["own"]
+    del entry["program"]["locked"]
+    save(locked, {"own": entry})
+    with refused("models.lock: the program of own is not pinned; run `vouch lock own`"):
+        pin(locked)
+    for change, why in (
+        ({"trust_code": False}, "write `trust_code: true` if you trust it"),
+        ({"driver": "mine/driver"}, "give the driver's Python file"),
+        ({"environment": "../x"}, "program.environment"),
+    ):
+        save(locked, {"own": {**entry, "program": {**entry["program"], **change}}})
+        assert why in vouch("plan", status=1)
+    save(locked, {"own": {**entry, "engine": "transformers"}})
+    assert "go together; write both" in vouch("plan", status=1)
+    save(locked, {"own": {**entry, "template": "plain"}})
+    assert "use program.settings" in vouch("plan", status=1)
