@@ -10,6 +10,7 @@ from vouch.cli.printing import number, paragraphs, table
 from vouch.cli.revision import FETCH, Revision, git, is_shallow, problem
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.records import LOCK
+from vouch.report.formatting import plural
 from vouch.report.gates import headline_columns
 from vouch.tables.asked import LETTERS, ORIGINAL
 from vouch.tables.results import LEADERBOARD, LEADERBOARD_PATH
@@ -33,8 +34,7 @@ def history(span: str, protocol: str, variations: bool) -> str:
     versions, skipped = _versions(span, protocol, variations)
     if not versions:
         raise UserError(f"{span}: no commit has results that can be read; name commits with results")
-    count = f"{len(versions)} version{'' if len(versions) == 1 else 's'}"
-    lines = [f"{count} of the results in {span}, * where the model's pin changed"]
+    lines = [f"{plural(len(versions), 'version')} of the results in {span}, * where the model's pin changed"]
     lines += [f" {number}  {version.title}" for number, version in enumerate(versions, start=1)]
     lines += [f"left out: {reason}" for reason in skipped]
     rows, group = [], None
