@@ -25,7 +25,7 @@ from vouch.models.batching import Passes, PlannedRow
 from vouch.models.config import ExtractConfig, Sampling
 from vouch.models.lock_entry import LockEntry, Prices
 from vouch.models.packs import PACK_PROMPTS
-from vouch.models.unsupported import cannot_give
+from vouch.models.unsupported import unsupported_outputs
 from vouch.params.start import run_stage
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.digests import Digests
@@ -349,7 +349,7 @@ def test_the_price_of_requests_to_a_server() -> None:
     plain = Count(40, outputs, trees | {PlannedRow(TEXT, 50): 8}, {"original": 8}, without_images=alone)
 
     def asked(entry: LockEntry, config: ExtractConfig = SAMPLED) -> list[Count]:
-        return [plain.of(config, "m", "d", lacking=cannot_give(entry))]
+        return [plain.of(config, "m", "d", unsupported=unsupported_outputs(entry))]
 
     words = 40 * 71 + 8 * 6 * 90  # a server reads each prompt whole
     read = words + 88 * (85 + 4 * 170)

@@ -31,7 +31,7 @@ from vouch.report.cards import ALONE, BREAKS
 from vouch.report.claims import answers_alone, wrong_at
 from vouch.report.config import ReportConfig
 from vouch.report.coverage import transfer_coverages
-from vouch.report.evidence import Answered
+from vouch.report.evidence import AnswerCounts
 from vouch.report.formatting import NARROW
 from vouch.report.gates import MINIMUM
 from vouch.report.loading import _tokens, load
@@ -349,7 +349,7 @@ def test_who_answered(make: Make) -> None:
     models |= dict.fromkeys(locked, "models.lock")
     setup = {"models": models, "train": {"alpha": {}}, "locked": locked}
     answered = [
-        Answered(model, "shapes", "letters", 2, 2, 0, 0, (engine,), (), (), None)
+        AnswerCounts(model, "shapes", "letters", 2, 2, 0, 0, (engine,), (), (), None)
         for model, engine in (("hub", "transformers/3.1"), ("others", "released/1"))
     ]
     evidence = replace(make(Made()), setup=setup, answered=answered)
@@ -375,7 +375,7 @@ def test_who_answered(make: Make) -> None:
 )
 def test_tokens_are_counted_if_all_texts_tell(make: Make, tokens: tuple[int | None, ...], shown: str) -> None:
     answered = [
-        Answered("alpha", name, "text", 2, 2, 0, count, ("e/1",), (), (), None)
+        AnswerCounts("alpha", name, "text", 2, 2, 0, count, ("e/1",), (), (), None)
         for name, count in zip(("shapes", "signs"), tokens, strict=True)
     ]
     setup = {"models": {"alpha": "data/trained/alpha"}, "train": {}, "locked": {}}

@@ -43,7 +43,7 @@ class Store:
         """Folder lists that name a damaged object; while such a list exists, DVC does not check its files."""
         return [name for name in whole if name.endswith(".dir") and damaged & self._listed(name).keys()]
 
-    def lacking(self, name: str) -> list[str]:
+    def missing(self, name: str) -> list[str]:
         """Files of a folder whose objects are missing here; empty if the folder's list is missing too."""
         there = set(self.names())
         listed = self._listed(name) if name in there else {}
@@ -98,16 +98,16 @@ def fetch(digests: Iterable[str]) -> set[str]:
     Raises UserError if the remote does not answer, or if a file in the cache is damaged.
     """
     digests = set(digests)
-    if lacking := digests - held(digests):
+    if missing := digests - held(digests):
         with repository() as repo:
             if repo.config["core"].get("remote"):
                 from dvc_data.hashfile.hash_info import HashInfo
 
                 # the caller says what is missing
                 logging.getLogger("dvc.data_cloud").setLevel(logging.ERROR)
-                repo.cloud.pull([HashInfo("md5", name) for name in sorted(lacking)])
-        lacking -= held(lacking)
-    for name in sorted(digests - lacking):
+                repo.cloud.pull([HashInfo("md5", name) for name in sorted(missing)])
+        missing -= held(missing)
+    for name in sorted(digests - missing):
         with object_path(name).open("rb") as file:
             digest = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False))
         if digest.hexdigest() != name:
@@ -115,7 +115,7 @@ def fetch(digests: Iterable[str]) -> set[str]:
                 f"{object_path(name)}: damaged; `vouch store verify --mend` removes what is damaged; then "
                 "run this again"
             )
-    return lacking
+    return missing
 
 
 @contextmanager

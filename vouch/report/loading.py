@@ -8,11 +8,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.unranked import UNANSWERED, unanswered
+from vouch.metrics.unranked import UNANSWERED, unanswered_places
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import file_digest
 from vouch.report.config import Scoring
-from vouch.report.evidence import Answered, Evidence
+from vouch.report.evidence import AnswerCounts, Evidence
 from vouch.tables import asked, results
 from vouch.tables.answered import RESPONSES, first_problem, letters_path
 from vouch.tables.table import Table
@@ -58,7 +58,7 @@ def read_printed(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
     return {path.stem: pd.read_csv(path, dtype=str, keep_default_na=False) for path in paths}
 
 
-def answered(paths: Iterable[Path]) -> list[Answered]:
+def answered(paths: Iterable[Path]) -> list[AnswerCounts]:
     """What each table of answers holds; tables without rows are left out. Raises UserError."""
     outputs = {path("m", "d").suffixes[0]: output for output, (_, path) in RESPONSES.items()}
     every = []
@@ -69,7 +69,7 @@ def answered(paths: Iterable[Path]) -> list[Answered]:
         table = RESPONSES[output].table.read(path, columns)
         if table.num_rows:
             every.append(
-                Answered(
+                AnswerCounts(
                     model=path.name.partition(".")[0],
                     dataset=path.parent.name,
                     output=output,
@@ -120,7 +120,7 @@ def load(
     every += [*published, *responses, *(blind if len(answered_blind) else ())]
     compared = _compared(paths)
     measured = compared["leaderboard"]
-    mute = unanswered(measured[measured["metric"] == UNANSWERED].to_dict("records"))
+    without = unanswered_places(measured[measured["metric"] == UNANSWERED].to_dict("records"))
     return Evidence(
         **compared,
         outcomes=_all(results.OUTCOMES, outcomes, OF_OUTCOMES),
@@ -135,7 +135,7 @@ def load(
         digests={path.as_posix(): file_digest(path) for path in every},
         printed=read_printed(published),
         facts=known or {},
-        problems={place: first_problem(*place) for place in sorted(mute)},
+        problems={place: first_problem(*place) for place in sorted(without)},
     )
 
 
