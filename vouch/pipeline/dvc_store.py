@@ -60,14 +60,23 @@ class Store:
 
 
 def object_path(name: str) -> Path:
-    """Where DVC's cache has, or would have, an object. Only DVC's settings are loaded. Raises UserError."""
+    """The path at which DVC's cache has, or would have, an object. Raises UserError."""
+    return _path_in(_objects(), name)
+
+
+def _path_in(objects: Path, name: str) -> Path:
+    return objects / name[:2] / name[2:]
+
+
+def _objects() -> Path:
+    """The folder of objects in DVC's cache; only DVC's settings are loaded. Raises UserError."""
     from dvc.config import Config, ConfigError
 
     try:
         settings = Config(dvc_dir=str(Path(".dvc").absolute()))["cache"]
     except ConfigError as error:
         raise UserError(f".dvc/config: {' '.join(str(error).split())}; correct it") from None
-    return Path(settings.get("dir", ".dvc/cache")) / "files" / "md5" / name[:2] / name[2:]
+    return Path(settings.get("dir", ".dvc/cache")) / "files" / "md5"
 
 
 def held(digests: Iterable[str]) -> set[str]:
@@ -75,10 +84,10 @@ def held(digests: Iterable[str]) -> set[str]:
 
     Only folder lists are read. Raises UserError, OSError.
     """
-    root = object_path("")
+    objects = _objects()
 
     def there(name: str) -> bool:
-        path = root / name[:2] / name[2:]
+        path = _path_in(objects, name)
         if not path.exists():
             return False
         try:
@@ -107,13 +116,13 @@ def fetch(digests: Iterable[str]) -> set[str]:
                 logging.getLogger("dvc.data_cloud").setLevel(logging.ERROR)
                 repo.cloud.pull([HashInfo("md5", name) for name in sorted(missing)])
         missing -= held(missing)
-    for name in sorted(digests - missing):
-        with object_path(name).open("rb") as file:
+    objects = _objects()
+    for path, name in ((_path_in(objects, name), name) for name in sorted(digests - missing)):
+        with path.open("rb") as file:
             digest = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False))
         if digest.hexdigest() != name:
             raise UserError(
-                f"{object_path(name)}: damaged; `vouch store verify --mend` removes what is damaged; then "
-                "run this again"
+                f"{path}: damaged; `vouch store verify --mend` removes what is damaged; then run this again"
             )
     return missing
 
