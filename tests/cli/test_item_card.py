@@ -176,7 +176,7 @@ def test_detail_has_every_prompt_as_asked_and_names_what_changed_nothing(vouch: 
 
 
 def prompt(variation: str, **changes: Any) -> dict[str, Any]:
-    asked = {"system": None, "turns": [], "text": "Which?", "response": None, "images": []}
+    asked: dict[str, Any] = {"system": None, "turns": [], "text": "Which?", "response": None, "images": []}
     return {"id": f"q/{variation}", "variation": variation, "same_as_original": False, **asked, **changes}
 
 
@@ -286,7 +286,13 @@ def test_a_model_without_wrong_answers_and_answers_without_confidence(vouch: Vou
     ("metric", "text", "references", "answer", "read"),
     [
         ("exact_match", "The answer is 14 cm.", ["15"], "the answer is 14 cm", "14"),
-        ("exact_match", "<think>3?</think> It is a red kite", ["blue"], "it is a red kite", "red kite"),
+        (
+            "exact_match",
+            "<think>3?</think> The answer is a red kite",
+            ["blue"],
+            "the answer is a red kite",
+            "red kite",
+        ),
         ("exact_match", "Hmm.", ["15"], "hmm", "hmm"),
         ("anls", "The answer is 14 cm.", ["15"], "the answer is 14 cm", "the answer is 14 cm"),
     ],

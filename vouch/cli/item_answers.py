@@ -48,11 +48,11 @@ def answers(dataset: str, item: Row, prompts: Mapping[str, Row], model: str | No
     ]
 
 
-Asked = tuple[str, str, str, str]
+AskedUnder = tuple[str, str, str, str]
 """Model, request type, variation and protocol."""
 
 
-def _infinite(dataset: str) -> set[Asked]:
+def _infinite(dataset: str) -> set[AskedUnder]:
     """Where a threshold is infinite, because too few questions calibrate: such sets hold every option."""
     rows = [
         row
@@ -73,7 +73,7 @@ def _of_model(
     item: Row,
     prompts: Mapping[str, Row],
     rows: list[Row],
-    infinite: Collection[Asked],
+    infinite: Collection[AskedUnder],
 ) -> list[dict[str, Any]]:
     responses_of = defaultdict[tuple[str, str], list[Row]](list)
     for output in sorted({row["output"] for row in rows}):
@@ -118,7 +118,9 @@ def _entry(row: Row, item: Row, prompt: Row, responses: Sequence[Row], change: s
     }
 
 
-def _sets(row: Row, prompt: Row, responses: Sequence[Row], infinite: Collection[Asked]) -> dict[str, Any]:
+def _sets(
+    row: Row, prompt: Row, responses: Sequence[Row], infinite: Collection[AskedUnder]
+) -> dict[str, Any]:
     """The prediction sets of an answer: members in the faithful split, mean sizes in the clean ones.
 
     Both are None if the threshold is infinite; `calibrated` is then False.

@@ -18,8 +18,8 @@ from vouch.cli.counts import (
     prompt_sets,
     sizes,
     take_images,
+    unsupported_by_model,
     variations_of,
-    what_is_lacking,
 )
 from vouch.cli.power import claims_of, power, power_table
 from vouch.cli.prices import hours_table, model_costs, prices_table
@@ -194,7 +194,7 @@ def _named(plan: Plan) -> dict[str, Any]:
         "power": plan.power,
         "stages": {state.stage.name: state.why for state in plan.waiting},
         "causes": {state.stage.name: state.causes for state in plan.waiting},
-        "lacking": what_is_lacking(plan.project),
+        "unsupported": unsupported_by_model(plan.project),
         "following_stages": plan.following,
         "only_dvc": plan.only_dvc,
         "strays": plan.strays,
@@ -205,7 +205,7 @@ def _screen(plan: Plan, where: str, options: argparse.Namespace) -> str:
     """The plan for a person. where: the file of the profile."""
     project, items, counts = plan.project, plan.items, plan.counts
     notes = [
-        *_lacking(project, counts, where),
+        *_unsupported(project, counts, where),
         *_rewrites(project, items, plan.stale),
         *_judge(plan.judged),
         *_away(project, items),
@@ -306,9 +306,9 @@ def _named_datasets(
 
 def _asked(project: Project, counts: Mapping[str, Count], stale: set[str], cells: Cells) -> dict[str, Any]:
     """The requests to all models together; `later` counts cells that run only if their inputs change."""
-    sees, lacking = take_images(project), what_is_lacking(project)
+    sees, unsupported = take_images(project), unsupported_by_model(project)
     counted = [
-        counts[dataset].of(project.extract, model, dataset, sees[model], lacking.get(model, ()))
+        counts[dataset].of(project.extract, model, dataset, sees[model], unsupported.get(model, ()))
         for model, dataset in cells
     ]
     passes = [cell.passes(project.extract) for cell in counted]
@@ -340,26 +340,26 @@ def _asked_in_words(project: Project, asked: Row) -> str:
     )
 
 
-def _lacking(project: Project, counts: Mapping[str, Count], where: str) -> Iterable[str]:
-    """What models have no answers to, and how to ask them for more if they would be asked nothing.
+def _unsupported(project: Project, counts: Mapping[str, Count], where: str) -> Iterable[str]:
+    """What models do not support, and how to ask them for more if they would be asked nothing.
 
     where: the file to write that into.
     """
-    for model, reasons in what_is_lacking(project).items():
+    for model, reasons in unsupported_by_model(project).items():
         asked = {name: counts[name].outputs for name in project.datasets if project.extract.asks(model, name)}
         wanted = {output for outputs in asked.values() for output in outputs}
         yield from (
             f"{model} gives no {output}: {why}" for output, why in reasons.items() if output in wanted
         )
-        mute = [name for name, outputs in asked.items() if outputs and not set(outputs) - set(reasons)]
-        if mute and TEXT not in reasons:
-            wanted = {TEXT}.union(*(asked[name] for name in mute))
+        unasked = [name for name, outputs in asked.items() if outputs and not set(outputs) - set(reasons)]
+        if unasked and TEXT not in reasons:
+            wanted = {TEXT}.union(*(asked[name] for name in unasked))
             listed = ", ".join(output for output in OUTPUTS if output in wanted)
-            own = [name for name in mute if _names_outputs(project.datasets[name])]
+            own = [name for name in unasked if _names_outputs(project.datasets[name])]
             key = f"datasets.{own[0]}.outputs" if own else "outputs"
             yield (
-                f"{model} is asked nothing of {', '.join(mute)}; set {key} to [{listed}] in {where} to ask "
-                "every model for texts as well"
+                f"{model} is asked nothing of {', '.join(unasked)}; set {key} to [{listed}] in {where} to "
+                "ask every model for texts as well"
             )
 
 
