@@ -59,7 +59,7 @@ def differences_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["row", "column", "other", "points", "verdict"])
 
 
-def differences_chart(evidence: Evidence, dataset: str) -> Any:
+def differences_chart(evidence: Evidence, dataset: str, narrow: bool = False) -> Any:
     """A grid of verdicts, darker for larger differences; None if no pair was compared, or the dataset is
     small."""
     data = differences_frame(evidence, dataset)
@@ -80,7 +80,7 @@ def differences_chart(evidence: Evidence, dataset: str) -> Any:
     squares = alt.Chart(data).mark_rect(cornerRadius=2, width=side, height=side)
     return squares.encode(
         x=alt.X("column:O", title=None, axis=numbers),
-        y=alt.rows("row", list(names.values()), 240, **bare),
+        y=alt.rows("row", list(names.values()), 240, narrow=narrow, **bare),
         color=alt.Color("verdict:N", scale=verdicts),
         tooltip=DIFFERENCES_TIPS,
         opacity=alt.condition("datum.verdict == 'not significant'", alt.value(0.6), depth_of),
@@ -99,7 +99,11 @@ def differences_in_words(evidence: Evidence, dataset: str) -> str:
 
 
 DIFFERENCES_FIGURE = DatasetFigure(
-    "differences", "Which models differ significantly?", differences_chart, differences_in_words
+    "differences",
+    "Which models differ significantly?",
+    differences_chart,
+    differences_in_words,
+    narrow={"narrow": True},
 )
 
 DIFFERENCES_TEXT = Markup("""\
