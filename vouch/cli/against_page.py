@@ -5,19 +5,19 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
-from vouch.cli.against import CHANGED, GAINED, LOST, MOVED, SAME, Answers, Comparison, Number
+from vouch.cli.against import CHANGED, GAINED, LOST, MOVED, SAME, Answers, NumberPair, RunComparison
 from vouch.cli.leaderboard import Line, long_name
 from vouch.report import formatting
 from vouch.report.config import ReportConfig
 from vouch.report.formatting import plural
 from vouch.report.page import Block, Page, Part, Section, Sentences, Text
 from vouch.report.site import single_page
-from vouch.report.table import Cell, Column, Grid, Measured, Tone, whole
+from vouch.report.table import MISSING, Cell, Column, Grid, Measured, Tone, whole
 from vouch.tables.asked import LETTERS, ORIGINAL
 
 LISTED = 100  # questions with another content, or on one side only, that are named
 _LONGEST = 200  # characters of a parameter's value
-_NONE = Cell("–", key=-1e308)
+_NONE = MISSING
 _EXPLAINED = (
     "Moved: the 95 % interval of the difference excludes 0. Changed: the number differs, but the interval "
     "holds 0, or there is none. The difference is paired, over the questions that are the same in both runs; "
@@ -27,14 +27,12 @@ _EXPLAINED = (
 _TONES: dict[str, Tone] = {MOVED: "strong", SAME: "quiet", LOST: "bad", GAINED: "good"}
 
 
-def page(comparison: Comparison, title: str, items: str) -> str:
+def page(comparison: RunComparison, title: str, items: str) -> str:
     """The text of the page. title: of the commit. items: the path from the page to the page Items, empty if
     there is none."""
     heading = "Nothing moved" if comparison.unchanged else "What moved"
     sections = {
-        "in-both": Section(
-            "Both runs", Markup(), [Part("", [Sentences(list(_sentences(comparison)))])]
-        ),
+        "in-both": Section("Both runs", Markup(), [Part("", [Sentences(list(_sentences(comparison)))])]),
         "numbers": _numbers(comparison),
         "answers": _answers(comparison, quote(items)),
         "questions": _questions(comparison),
@@ -56,7 +54,7 @@ def where(line: Line, model: bool = True) -> str:
     return f"{name} on {text}" if model else text
 
 
-def _sentences(comparison: Comparison) -> Iterator[str]:
+def _sentences(comparison: RunComparison) -> Iterator[str]:
     states = comparison.states
     if comparison.unchanged:
         yield "Every number and every answer is the same in both runs."
@@ -78,13 +76,13 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
     yield from (f"{note}." for note in comparison.notes)
 
 
-def _numbers(comparison: Comparison) -> Section:
+def _numbers(comparison: RunComparison) -> Section:
     columns = (
         *(Column("Model"), Column("Number"), Column("Then", numeric=True), Column("Now", numeric=True)),
         *(Column("Difference", numeric=True), Column("95 % interval", numeric=True), Column("Verdict")),
         Column("Questions in both", numeric=True),
     )
-    groups: dict[str, list[Number]] = {}
+    groups: dict[str, list[NumberPair]] = {}
     for one in comparison.numbers:
         groups.setdefault(where(one.line, model=False), []).append(one)
     parts = []
@@ -98,7 +96,7 @@ def _numbers(comparison: Comparison) -> Section:
     return Section("Numbers", escape(_EXPLAINED if parts else ""), parts)
 
 
-def _number(one: Number) -> list[Cell]:
+def _number(one: NumberPair) -> list[Cell]:
     measured = Measured(*one.column)
     digits, scale = measured.unit
 
@@ -118,7 +116,7 @@ def _number(one: Number) -> list[Cell]:
     ]
 
 
-def _answers(comparison: Comparison, items: str) -> Section:
+def _answers(comparison: RunComparison, items: str) -> Section:
     """items: the address of the page Items; empty if there is none."""
     changed = [one for one in comparison.answers if one.changed or one.then_only or one.now_only]
     parts = [_changes(one, items, one is changed[0]) for one in changed]
@@ -161,7 +159,7 @@ def _changes(one: Answers, items: str, opens: bool) -> Part:
     return Part(title, blocks, folds=True, opens=opens)
 
 
-def _questions(comparison: Comparison) -> Section:
+def _questions(comparison: RunComparison) -> Section:
     columns = (Column("Dataset"), Column("Difference"), Column("Questions", numeric=True), Column("Which"))
     rows = [
         [Cell(each.dataset), Cell(name), whole(len(ids)), Cell(_ids(ids))]
@@ -174,7 +172,9 @@ def _questions(comparison: Comparison) -> Section:
         if ids
     ]
     caption = "Questions that are not the same; their answers are not compared"
-    return Section("Questions", Markup(), [Part("", [Grid("questions", caption, columns, rows)])] if rows else [])
+    return Section(
+        "Questions", Markup(), [Part("", [Grid("questions", caption, columns, rows)])] if rows else []
+    )
 
 
 def _ids(ids: Sequence[str]) -> str:
@@ -182,7 +182,7 @@ def _ids(ids: Sequence[str]) -> str:
     return ", ".join(ids[:LISTED]) + (f" and {left:,} more" if left > 0 else "")
 
 
-def _settings(comparison: Comparison) -> Section:
+def _settings(comparison: RunComparison) -> Section:
     columns = (Column("Key"), Column("File"), Column("Then"), Column("Now"))
     rows = [
         [Cell(one.key), Cell(one.file), *(_value(value) for value in (one.then, one.now))]
@@ -199,7 +199,7 @@ def _value(value: str | None) -> Cell:
     return Cell(value if len(value) <= _LONGEST else f"{value[: _LONGEST - 1]}…")
 
 
-def _outputs(comparison: Comparison) -> Section:
+def _outputs(comparison: RunComparison) -> Section:
     columns = (
         Column("Stage"),
         *(Column(name, numeric=True) for name in ("Same bytes", "Other bytes", "One run only")),
@@ -212,4 +212,8 @@ def _outputs(comparison: Comparison) -> Section:
         "Outputs of the stages, by their digests in dvc.lock. Run records and pages differ with the code and "
         "the versions of libraries, even if no number does."
     )
-    return Section("Outputs", escape(text), [Part("", [Grid("outputs", "Files and folders of both runs", columns, rows)])])
+    return Section(
+        "Outputs",
+        escape(text),
+        [Part("", [Grid("outputs", "Files and folders of both runs", columns, rows)])],
+    )

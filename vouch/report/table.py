@@ -28,7 +28,7 @@ class Range:
 class Cell:
     """text: the text shown. note: small print after it. key: the value to sort by; `text` if None.
 
-    shade: of a heat map, a colour of page.css. link: the address that the text leads to.
+    shade: of a heat map, a colour of page.css. link: an address, to which the text leads.
     """
 
     text: str

@@ -69,7 +69,9 @@ def _protocols_panel(evidence: Evidence, dataset: str, panel: str, named: bool) 
     if panel == "coverage":
         rule = alt.target(evidence.target).encode(x=across)
         layers.insert(0, alt.in_legend(rule, target, names))
-    return alt.layer(*layers).properties(width=PROTOCOLS_WIDTH, height=alt.row_step(PROTOCOLS_STEP, models, narrow))
+    return alt.layer(*layers).properties(
+        width=PROTOCOLS_WIDTH, height=alt.row_step(PROTOCOLS_STEP, models, narrow)
+    )
 
 
 def protocols_chart(evidence: Evidence, dataset: str, beside: bool = True) -> Any:
