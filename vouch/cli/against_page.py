@@ -10,7 +10,7 @@ from vouch.cli.leaderboard import Line, long_name
 from vouch.report import formatting
 from vouch.report.config import ReportConfig
 from vouch.report.formatting import plural
-from vouch.report.page import Block, Page, Part, Section, Sentences, Text
+from vouch.report.page import Block, Folded, Page, Part, Section, Sentences, Text
 from vouch.report.site import single_page
 from vouch.report.table import MISSING, Cell, Column, Grid, Measured, Tone, whole
 from vouch.tables.asked import LETTERS, ORIGINAL
@@ -89,10 +89,22 @@ def _numbers(comparison: RunComparison) -> Section:
     for name, own in groups.items():
         states = [one.state for one in own]
         counts = [f"{states.count(state)} {state}" for state in (MOVED, CHANGED, SAME) if state in states]
-        rows = [_number(one) for one in sorted(own, key=lambda one: one.state == SAME)]
-        grid = Grid("numbers", f"{name}: headline numbers of both runs", columns, rows)
-        opens = MOVED in states or CHANGED in states
-        parts.append(Part(f"{name}: {', '.join(counts)}", [grid], folds=True, opens=opens))
+        differ, same = (
+            Grid(
+                "numbers",
+                f"{name}: {kind}",
+                columns,
+                [_number(one) for one in own if (one.state == SAME) == equal],
+            )
+            for kind, equal in (
+                ("headline numbers that differ", False),
+                ("headline numbers that are the same", True),
+            )
+        )
+        blocks: list[Block] = [differ] if differ.rows else [same]
+        if differ.rows and same.rows:
+            blocks.append(Folded(f"{len(same.rows)} stayed the same", [same]))
+        parts.append(Part(f"{name}: {', '.join(counts)}", blocks, folds=True, opens=bool(differ.rows)))
     return Section("Numbers", escape(_EXPLAINED if parts else ""), parts)
 
 

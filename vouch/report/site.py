@@ -261,8 +261,8 @@ def site(
 
 
 def single_page(title: str, page: Page, sections: Mapping[str, Section]) -> str:
-    """The text of a page that needs no other file, server or network: without figures, navigation and files of
-    its tables.
+    """The text of a page that needs no other file, server or network: without figures, navigation and files
+    of its tables.
 
     title: of the site. sections: by the id of their element.
     """
