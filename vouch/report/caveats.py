@@ -88,7 +88,7 @@ def _why_named(output: str, why: str, models: Collection[str]) -> str:
         return ""
     (name,) = models if len(models) == 1 else ("NAME",)
     return (
-        " These need log-probabilities: `vouch new` and `vouch lock` leave them out if the server gives none; "
+        " These need log-probabilities: `vouch new` and `vouch lock` leave them out if a server gives none; "
         f"`vouch lock {name}` asks it again."
     )
 
@@ -101,8 +101,8 @@ def by_letters_elsewhere(evidence: "Evidence", dataset: str) -> list[str]:
         return []
     return [
         f"{dataset} is compared by {formatting.OUTPUT_NAMES[main]}, because only {formatting.listed(having)} "
-        "has letters. Its results by letters are in the table under Request types on the page Models, and all "
-        "of them in `tables/metrics.csv` and `tables/variations.csv`."
+        "has letters. Its results by letters are in the table under Request types on the page Models, and "
+        "all of them in `tables/metrics.csv` and `tables/variations.csv`."
     ]
 
 

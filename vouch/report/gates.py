@@ -49,7 +49,8 @@ HOLD_FOR_FEW = frozenset(
     }
 )
 """Metrics whose 95 % intervals hold on few questions: shares of questions. If models guess on twelve
-questions, these exclude the value of a guess in 5 of 100 worlds or fewer, those of other metrics in up to 100 (docs/small-data.md; tests/report/test_noise.py)."""
+questions, these exclude the value of a guess in 5 of 100 worlds or fewer, those of other metrics in up to 100
+(docs/small-data.md; tests/report/test_noise.py)."""
 ONLY_SHARES = (
     "Only accuracies and other shares of questions have intervals here: on so few questions, those of other "
     "numbers would miss the true value too often"
