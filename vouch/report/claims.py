@@ -358,7 +358,10 @@ def is_sole_leader(evidence: Evidence, model: str, dataset: str) -> bool:
 
 
 def representative(evidence: Evidence, dataset: str) -> str:
-    """The model to show if only one can be shown: the first of the leaders, else of all models."""
+    """The model to show if only one can be shown: the first of the leaders, else of all models; by name if
+    the dataset is too small to rank them."""
+    if evidence.is_small(dataset):
+        return min(evidence.candidates(dataset) or evidence.models(dataset))
     return (leaders(evidence, dataset) or evidence.models(dataset))[0]
 
 

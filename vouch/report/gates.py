@@ -41,6 +41,7 @@ HOLD_FOR_FEW = frozenset(
             "accuracy_debiased_prior",
             "accuracy_per_byte",
             "accuracy_per_token",
+            "accuracy_calibrated",
         ),
         *("correct_without_image", "selective_accuracy", UNSOLVED_ACCURACY, WITH_IMAGE),
         *("dont_know_rate", "none_rate", "tie_rate", "yes_rate", LOW_MASS_RATE),
@@ -50,7 +51,7 @@ HOLD_FOR_FEW = frozenset(
 )
 """Metrics whose 95 % intervals hold on few questions: shares of questions. If models guess on twelve
 questions, these exclude the value of a guess in 5 of 100 worlds or fewer, those of other metrics in up to 100
-(docs/small-data.md; tests/report/test_noise.py)."""
+(docs/small-data.md; tests/report/test_small_data.py)."""
 ONLY_SHARES = (
     "Only accuracies and other shares of questions have intervals here: on so few questions, those of other "
     "numbers would miss the true value too often"

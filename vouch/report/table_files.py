@@ -119,16 +119,15 @@ DVC_METRICS = {
 
 
 def dvc_models(evidence: Evidence) -> tuple[str, list[str]]:
-    """The dataset whose numbers `dvc metrics` shows, and its models, the most accurate first; if it is too
-    small to rank models, in the order of params.yaml.
+    """The dataset whose numbers `dvc metrics` shows, and its models, the most accurate first; by name if
+    it is too small to rank them.
 
     It is the one with the most groups of questions; a choice by results would differ between experiments.
     """
     dataset = max(evidence.datasets, key=evidence.groups)
     candidates, models = evidence.candidates(dataset), evidence.models(dataset)
     if evidence.is_small(dataset):
-        named = [model for model in evidence.setup.get("models", ()) if model in models]
-        return dataset, [*named, *sorted(set(models) - set(named))]
+        candidates, models = tuple(sorted(candidates)), tuple(sorted(models))
     return dataset, [*candidates, *(model for model in models if model not in candidates)]
 
 

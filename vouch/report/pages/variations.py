@@ -36,7 +36,7 @@ from vouch.report.costs import (
     variation_cell,
 )
 from vouch.report.evidence import Evidence
-from vouch.report.gates import ONLY_SHARES, Claim
+from vouch.report.gates import ONLY_SHARES, Claim, too_small
 from vouch.report.page import (
     Block,
     DatasetFigure,
@@ -235,6 +235,8 @@ def _variations_sentences(evidence: Evidence, dataset: str, found: Costs) -> lis
     """The variations that cost each model most, and the accuracy without images."""
     models = chosen(evidence, dataset)
     worst = [_worst(evidence, dataset, found, model) for model in models] if real_changes(found) else []
+    if worst and (few := too_small(evidence.groups(dataset))):
+        worst = [f"{_upper(few)}, so no claims are made about variations."]
     flipped = [_flipped(found, variation) for variation in real_changes(found)]
     return worst + flipped + [_control(evidence, dataset, found, model) for model in models]
 
