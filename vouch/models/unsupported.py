@@ -1,4 +1,4 @@
-"""The request types that a model has no answers to, and why."""
+"""The request types that a model does not support, and why."""
 
 from collections.abc import Sequence
 
@@ -20,8 +20,8 @@ def not_by_program(outputs: Sequence[str]) -> str:
     return f"its program gives only {', '.join(outputs)}"
 
 
-def cannot_give(model: LockEntry | Pin) -> dict[str, str]:
-    """The request types that a model has no answers to, with the reason; none of a model with weights.
+def unsupported_outputs(model: LockEntry | Pin) -> dict[str, str]:
+    """Request type -> why a model does not support it; empty for a model with weights.
 
     A server's and a program's are known by `outputs` of its entry, a server's also by what it is.
     """
