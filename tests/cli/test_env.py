@@ -70,7 +70,7 @@ def test_an_environment_holds_what_its_file_names(drivers: Path, vouch: Vouch) -
         (f"{NAME}==1.0\n", "uv cannot install what drivers/bad.txt names"),
         (f"{NAME}>=1\n", "is no NAME==VERSION; write the file with"),
         ("-e ../elsewhere\n", "is no NAME==VERSION"),
-        ("# python 3.2\n", "uv cannot install for Python 3.2"),
+        ("# python 3.2\n", "uv cannot install a Python 3.2"),
     ],
 )
 def test_what_is_not_pinned_is_refused_and_leaves_nothing(

@@ -102,7 +102,8 @@ def _install(text: str, file: Path, folder: Path, cpu: bool) -> None:
     python = version[1] if version else f"{sys.version_info.major}.{sys.version_info.minor}"
     _uv(
         ["venv", "--relocatable", "--no-project", "--python", python, "--clear", str(folder)],
-        f"for Python {python}",
+        f"a Python {python}",
+        f"put `python{python}` on PATH, or change the first line of {file}",
     )
     into, blocks = ["--python", str(folder / "bin/python")], list(_blocks(text))
     built = [one for one in blocks if cpu and _own_build(one)]
@@ -143,7 +144,7 @@ def _own_build(block: str) -> bool:
     return name in _TORCH or bool(_CUDA.match(name))
 
 
-def _uv(arguments: list[str], what: str = "") -> str:
+def _uv(arguments: list[str], what: str = "", advice: str = "check the network, and UV_FIND_LINKS") -> str:
     """Runs uv; its error, or empty. Raises UserError if `what` names what it was to install."""
     program = shutil.which(
         "uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
@@ -159,5 +160,5 @@ def _uv(arguments: list[str], what: str = "") -> str:
         return ""
     problem = " ".join(done.stderr.split())[-400:] or "it failed"
     if what:
-        raise UserError(f"uv cannot install {what}: {problem}; check the network, and UV_FIND_LINKS")
+        raise UserError(f"uv cannot install {what}: {problem}; {advice}")
     return problem

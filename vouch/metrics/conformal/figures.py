@@ -323,7 +323,9 @@ def _figures(drawn: list[Drawn], items: int) -> list[Figure]:
     values, names = values[finite], [names for (*names, _), known in zip(drawn, finite, strict=True) if known]
     lows, highs = np.percentile(values, SHARES, axis=1)
     figures = []
-    for (score, metric, kind, alpha), mean, *ends in zip(names, values.mean(axis=1), lows, highs, strict=True):
+    for (score, metric, kind, alpha), mean, *ends in zip(
+        names, values.mean(axis=1), lows, highs, strict=True
+    ):
         low, high = (None, None) if metric == "infinite_threshold_rate" else map(float, ends)
         figures.append(Figure(score, metric, float(mean), items, low, high, kind, alpha))
     return figures

@@ -1,0 +1,84 @@
+"""Models of LLaVA's own repository: the first LLaVA and others of its code that transformers does not load.
+
+program.code is a clone of haotian-liu/LLaVA; program.parts.vision_tower is the folder of its CLIP tower.
+Settings:
+
+    conversation  name of LLaVA's conv_templates; vicuna_v1
+    im_start_end  true for checkpoints that mark the beginning and the end of an image
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from vouch_driver import Question, TorchModel
+
+PLACE = re.compile(r"<image (\d+)>")
+
+
+class Model(TorchModel):
+    """See TorchModel."""
+
+    def __init__(self, start: Any) -> None:
+        from llava.conversation import conv_templates
+        from transformers import AutoTokenizer
+
+        super().__init__(start)
+        self.tokenizer = AutoTokenizer.from_pretrained(start.folder, use_fast=False, local_files_only=True)
+        self.conversation = conv_templates[start.settings.get("conversation", "vicuna_v1")]
+
+    def load(self) -> None:
+        """See Model.load."""
+        from llava.model.language_model.llava_llama import LlavaConfig, LlavaLlamaForCausalLM
+
+        self.device, dtype = self.place()
+        config = LlavaConfig.from_pretrained(self.start.folder, local_files_only=True)
+        config.mm_vision_tower = self.start.parts["vision_tower"]
+        options = {"torch_dtype": dtype, "use_safetensors": True, "local_files_only": True}
+        model = LlavaLlamaForCausalLM.from_pretrained(self.start.folder, config=config, **options)
+        tower = model.get_vision_tower()
+        tower.load_model()
+        tower.to(dtype=dtype)
+        self.model, self.images = model.to(self.device).eval(), tower.image_processor
+
+    def prompt(self, question: Question) -> str:
+        """As LLaVA's own evaluation writes it; all images come first."""
+        from llava.constants import DEFAULT_IM_END_TOKEN, DEFAULT_IM_START_TOKEN, DEFAULT_IMAGE_TOKEN
+
+        talk = self.conversation.copy()
+        if question.system is not None:
+            talk.system = question.system
+        image = DEFAULT_IMAGE_TOKEN + "\n"
+        if self.start.settings.get("im_start_end"):
+            image = DEFAULT_IM_START_TOKEN + DEFAULT_IMAGE_TOKEN + DEFAULT_IM_END_TOKEN + "\n"
+        shown = image * len(question.images)
+        for index, (asked, answer) in enumerate([*question.turns, (question.text, None)]):
+            talk.append_message(talk.roles[0], (shown if index == 0 else "") + PLACE.sub("", asked))
+            talk.append_message(talk.roles[1], answer)
+        return str(talk.get_prompt()) + (f" {question.response}" if question.response else "")
+
+    def encode(self, text: str) -> list[int]:
+        """See TorchModel.encode; an image is one token here."""
+        from llava.mm_utils import tokenizer_image_token
+
+        return list(tokenizer_image_token(text, self.tokenizer))
+
+    def inputs(self, question: Question, prompt: str) -> dict[str, Any]:
+        """See TorchModel.inputs."""
+        from llava.mm_utils import process_images
+        from PIL import Image
+
+        given = super().inputs(question, prompt)
+        if question.images:
+            shown = [Image.open(path).convert("RGB") for path in question.images]
+            made = process_images(shown, self.images, self.model.config)
+            given["images"] = [one.to(self.device, self.model.dtype) for one in made]
+            given["image_sizes"] = [one.size for one in shown]
+        return given
+
+    def generate(self, inputs: dict[str, Any], **options: Any) -> Any:
+        """See TorchModel.generate."""
+        return self.model.generate(
+            inputs["input_ids"], inputs.get("images"), inputs.get("image_sizes"), **options
+        )

@@ -1,0 +1,93 @@
+"""Drivers of the authors' code against that code itself: the letters and the text of a tiny random model.
+
+Each row needs a clone of the authors' repository and an environment, which are not part of this project:
+
+    git clone REPOSITORY ../LLaVA; vouch env llava
+    VOUCH_CODE_LLAVA=../LLaVA pytest tests/drivers
+"""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.models.engines import image
+from tests.models.project import ROOT
+from vouch.models.config import ExtractConfig
+from vouch.models.engine import Decoding, LetterAnswer, LikelihoodAnswer, Pack, Question, TextAnswer
+from vouch.models.lock_entry import LockEntry
+from vouch.models.pins import pinned
+from vouch.models.program.engine import examined, load
+from vouch.models.program.identity import ENVIRONMENTS
+
+TEXT = "Which animal is shown?\nA. cat\nB. dog"
+LABELS = ("A", "B")
+
+
+def python_of(environment: str) -> Path | None:
+    """The Python of an environment of this machine."""
+    named = os.environ.get(f"VOUCH_ENV_{environment.upper()}")
+    path = Path(named) if named else ROOT / ENVIRONMENTS / environment / "bin/python"
+    return path if path.exists() else None
+
+
+@pytest.mark.parametrize(
+    ("name", "parts", "settings"),
+    [("llava", ["vision_tower"], {})],
+)
+def test_letters_and_texts_are_those_of_the_authors_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, parts: list[str], settings: dict[str, Any]
+) -> None:
+    python, code = python_of(name), os.environ.get(f"VOUCH_CODE_{name.upper()}")
+    if python is None or code is None:
+        pytest.skip(f"needs VOUCH_CODE_{name.upper()}, a clone of the authors' code, and `vouch env {name}`")
+    code = str(Path(code).absolute())
+    shown = tmp_path / "shown.png"
+    image(5).save(shown)
+    recipe = [str(python), str(ROOT / f"tests/drivers/recipe_{name}.py"), code, str(tmp_path)]
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    subprocess.run([*recipe, "make"], check=True, capture_output=True)
+    asked = json.dumps({"text": TEXT, "labels": LABELS, "image": str(shown)})
+    told = subprocess.run([*recipe, "ask", asked], check=True, capture_output=True, text=True)
+    own = json.loads(told.stdout.strip().split("\n")[-1])
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(f"VOUCH_ENV_{name.upper()}", str(python))
+    program: dict[str, Any] = {
+        "driver": str(ROOT / f"drivers/{name}.py"),
+        "environment": name,
+        "trust_code": True,
+    }
+    program |= {"code": code, "settings": settings}
+    program["parts"] = {part: {"kind": "folder", "path": part} for part in parts}
+    entry = {
+        "engine": "program",
+        "source": {"kind": "folder", "path": "model"},
+        "dtype": "float32",
+        "program": program,
+    }
+    folders = {part: Path(part) for part in parts}
+    locked, outputs = examined(name, LockEntry.model_validate(entry), Path("model"), folders)
+    program["locked"] = locked.model_dump()
+    engine = load(pinned(name, "model", {name: entry}), ExtractConfig(device="cpu", threads=1))
+
+    def answer(output: str, **wanted: Any) -> Any:
+        question = Question("q", None, TEXT, images=(image(5),), **wanted)
+        (one,) = engine.answer([Pack(output, [question])])
+        return one.answer
+
+    if "letters" in outputs:
+        letters = answer("letters", labels=LABELS)
+        assert isinstance(letters, LetterAnswer), letters
+        assert letters.logits == pytest.approx([own["letters"][label] for label in LABELS], abs=2e-4)
+        assert locked.probe is not None
+        assert locked.probe.prompt.replace("Which?\nA. one\nB. two", TEXT) == own["prompt"]
+    if "likelihood" in outputs:
+        scored = answer("likelihood", options=("cat", "dog"))
+        assert isinstance(scored, LikelihoodAnswer) and min(scored.tokens) >= 1
+    if "text" in outputs:
+        text = answer("text", max_tokens=6, decodings=(Decoding(),))
+        assert isinstance(text, TextAnswer) and text.text.strip() == own["text"].strip()
