@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from vouch.cli.command import argument, command
-from vouch.models.program.identity import DRIVERS, ENVIRONMENTS, variable
+from vouch.models.program.identity import CUDA, DRIVERS, ENVIRONMENTS, variable
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import replacing_folder
 from vouch.pipeline.locks import locked
@@ -22,7 +22,6 @@ PATIENCE_SECONDS = 3600.0
 _PYTHON = re.compile(r"^# python (3\.\d+)\s*$", re.MULTILINE)
 _REQUIREMENT = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+)")
 _TORCH = ("torch", "torchvision", "torchaudio")  # what has a CPU build of its own
-_CUDA = re.compile(r"nvidia-|cuda-|triton$")
 
 
 @command(
@@ -141,7 +140,7 @@ def _blocks(text: str) -> Iterator[str]:
 
 def _own_build(block: str) -> bool:
     name = (_REQUIREMENT.match(block) or [""])[0].partition("==")[0].lower()
-    return name in _TORCH or bool(_CUDA.match(name))
+    return name in _TORCH or bool(CUDA.match(name))
 
 
 def _uv(arguments: list[str], what: str = "", advice: str = "check the network, and UV_FIND_LINKS") -> str:

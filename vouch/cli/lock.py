@@ -53,7 +53,8 @@ def _unpinned(params: str) -> Iterator[str]:
     models = _validated(MODELS.read_text(encoding="utf-8")).models
     named = {**(values.get("models") or {}), **(values.get("helpers") or {})}
     for name, model in ((name, models[name]) for name in named if name in models):
-        if isinstance(model.source, HubSource) and not (model.pinned and model.digested):
+        digested = not isinstance(model.source, HubSource) or (model.pinned and model.digested)
+        if not digested or (model.program and not model.program.locked):
             yield name
 
 

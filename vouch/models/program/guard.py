@@ -77,13 +77,14 @@ def _watch(child: "subprocess.Popen[bytes]", life: int, printed: int, log: Path,
                 return f"it took {taken / 2**30:.1f} GB of memory, more than the {most / 2**30:.1f} allowed"
 
 
-def _memory(group: int) -> int:
-    """Bytes that the processes of a group hold; 0 where the system does not tell."""
-    page, total = os.sysconf("SC_PAGESIZE"), 0
-    for path in Path("/proc").glob("[0-9]*/stat"):
+def _memory(process: int) -> int:
+    """Bytes that a process and those that it started hold; 0 where the system does not tell."""
+    total, todo = 0, [process]
+    while todo:
+        one = todo.pop()
         with contextlib.suppress(OSError, ValueError, IndexError):
-            fields = path.read_text().rpartition(")")[2].split()
-            total += page * int(fields[21]) if int(fields[2]) == group else 0
+            total += int(Path(f"/proc/{one}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+            todo += _children(one)
     return total
 
 
@@ -96,7 +97,7 @@ def _end(child: "subprocess.Popen[bytes]") -> None:
     _signal_group(child.pid, signal.SIGKILL)
     child.wait()
     deadline = time.monotonic() + GRACE_SECONDS
-    while (left := _children()) and time.monotonic() < deadline:
+    while (left := _children(os.getpid())) and time.monotonic() < deadline:
         for one in left:
             with contextlib.suppress(OSError):
                 os.kill(one, signal.SIGKILL)
@@ -106,11 +107,13 @@ def _end(child: "subprocess.Popen[bytes]") -> None:
         time.sleep(0.01)
 
 
-def _children() -> list[int]:
-    """Children of this process that live or wait to be collected."""
-    with contextlib.suppress(OSError):
-        return [int(one) for one in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
-    return []
+def _children(process: int) -> list[int]:
+    """Children of a process that live or wait to be collected."""
+    found: list[int] = []
+    for path in Path(f"/proc/{process}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += map(int, path.read_text().split())
+    return found
 
 
 def _signal_group(group: int, which: int) -> None:

@@ -199,17 +199,19 @@ def interpreter(environment: str) -> Path:
     )
 
 
+CUDA = re.compile(r"nvidia-|cuda-|triton$")
 _SEPARATORS = re.compile(r"[-_.]+")
 
 
 def frozen(versions: Mapping[str, str]) -> list[str]:
-    """Packages as NAME==VERSION, sorted. Builds of a version (+cpu) count as the same: an answer has its
-    device."""
-    names = {
+    """Packages as NAME==VERSION, sorted.
+
+    Builds of a version (+cpu) and CUDA's own libraries make no difference: an answer has its device.
+    """
+    plain = {
         _SEPARATORS.sub("-", name).lower(): version.partition("+")[0] for name, version in versions.items()
     }
-    names.pop("pip", None)
-    return sorted(f"{name}=={version}" for name, version in names.items())
+    return sorted(f"{name}=={plain[name]}" for name in plain if name != "pip" and not CUDA.match(name))
 
 
 def check_packages(pinned: list[str], versions: Mapping[str, str], environment: str, model: str) -> None:
