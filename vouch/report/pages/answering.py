@@ -60,7 +60,7 @@ def answering_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
-def answering_chart(evidence: Evidence, dataset: str, columns: int = 2, width: int = 420) -> Any:
+def answering_chart(evidence: Evidence, dataset: str, columns: int = 2, width: int = 370) -> Any:
     """A panel for each model; None if the dataset is too small."""
     data = answering_frame(evidence, dataset)
     if data.empty:

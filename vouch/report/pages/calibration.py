@@ -47,7 +47,7 @@ RELIABILITY_TIPS = [
 ]
 PERFECT = "perfectly calibrated"
 RELIABILITY_LINES = {alt.INTERVAL: alt.SOLID, PERFECT: alt.DASHED}
-RELIABILITY_SIDE = 300
+RELIABILITY_SIDE = 285  # two panels fit into a window of 800 pixels
 COUNTS_HEIGHT = 56
 WIDEST_COUNT = 15  # pixels that the count of a bin needs
 TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -145,7 +145,7 @@ RELIABILITY_FIGURE = DatasetFigure(
     "Reliability diagram",
     reliability_chart,
     reliability_in_words,
-    narrow={"columns": 1, "side": 255},
+    narrow={"columns": 1, "side": 270},
 )
 
 

@@ -30,7 +30,7 @@ PROTOCOLS_PANELS = {
     "size": ("Options in a set, LAC", "set_size", "lac", ".1f", 0.1),
 }
 PROTOCOLS_DRAWN = {"clean": "clean", "faithful": "faithful"}
-PROTOCOLS_STEP = 20
+PROTOCOLS_STEP, PROTOCOLS_WIDTH = 20, 195
 PROTOCOLS_TIPS = alt.tips(".3f", model_n="Model", protocol_n="Protocol", value="Value")
 
 
@@ -50,7 +50,9 @@ def protocols_frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFram
 def _protocols_panel(evidence: Evidence, dataset: str, panel: str, named: bool) -> Any:
     title, _, _, form, step = PROTOCOLS_PANELS[panel]
     data = protocols_frame(evidence, dataset, panel)
-    rows = alt.rows("model", list(evidence.models(dataset)), 230, labels=named, ticks=named)
+    models = list(evidence.models(dataset))
+    narrow = not alt.fits(models, alt.NARROW_LIMIT)
+    rows = alt.rows("model", models, 230, labels=named, narrow=narrow, ticks=named)
     scale = alt.Scale(zero=False, nice=True)
     ticks = alt.Axis(format=form, tickCount=4, tickMinStep=step)
     across = alt.X("value:Q", title=title, scale=scale, axis=ticks)
@@ -67,7 +69,9 @@ def _protocols_panel(evidence: Evidence, dataset: str, panel: str, named: bool) 
     if panel == "coverage":
         rule = alt.target(evidence.target).encode(x=across)
         layers.insert(0, alt.in_legend(rule, target, names))
-    return alt.layer(*layers).properties(width=205, height=alt.Step(PROTOCOLS_STEP))
+    return alt.layer(*layers).properties(
+        width=PROTOCOLS_WIDTH, height=alt.row_step(PROTOCOLS_STEP, models, narrow)
+    )
 
 
 def protocols_chart(evidence: Evidence, dataset: str, beside: bool = True) -> Any:

@@ -94,10 +94,12 @@ def _domain(data: pd.DataFrame) -> list[float]:
     return [low - margin, high + margin]
 
 
-def _variations_panel(data: pd.DataFrame, panel: str, model: str, order: list[str], last: bool) -> Any:
+def _variations_panel(
+    data: pd.DataFrame, panel: str, model: str, order: list[str], last: bool, narrow: bool
+) -> Any:
     heading, _, _, judged, least = VARIATIONS_PANELS[panel]
     first = panel == next(iter(VARIATIONS_PANELS))
-    rows = alt.rows("variation", order, 280, labels=first, ticks=first)
+    rows = alt.rows("variation", order, 280, labels=first, ticks=first, narrow=narrow)
     ticks = alt.Axis(tickCount=4, tickMinStep=least, labels=last, ticks=last)
     scale = alt.Scale(domain=_domain(data), nice=False, zero=False)
     across = alt.X("value:Q", title=heading if last else None, scale=scale, axis=ticks)
@@ -109,13 +111,13 @@ def _variations_panel(data: pd.DataFrame, panel: str, model: str, order: list[st
         alt.in_legend(alt.target(0.0).encode(x=across), UNCHANGED, VARIATIONS_LINES),
         alt.in_legend(whiskers, alt.INTERVAL, VARIATIONS_LINES),
         base.mark_circle(size=50, opacity=1).encode(x=across, tooltip=VARIATIONS_TIPS),
-    ).properties(width=190, height=alt.Step(VARIATIONS_STEP))
+    ).properties(width=180, height=alt.row_step(VARIATIONS_STEP, order, narrow))
 
 
-def variations_chart(evidence: Evidence, dataset: str) -> Any:
+def variations_chart(evidence: Evidence, dataset: str, narrow: bool = False) -> Any:
     """Three panels side by side for each model, a point per variation; None if a panel would be empty.
 
-    Two panels if all sets have too few questions to be compared.
+    Two panels if all sets have too few questions to be compared. narrow: accuracy alone.
     """
     data = {panel: variations_frame(evidence, dataset, panel) for panel in VARIATIONS_PANELS}
     if data["size"].empty and evidence.numbers(dataset, *SIZE_LAC):
@@ -126,7 +128,10 @@ def variations_chart(evidence: Evidence, dataset: str) -> Any:
     order = [meaning(name) for name in real_changes(costs(evidence, dataset))]
     lines = [
         alt.hconcat(
-            *(_variations_panel(data[panel], panel, model, order, model == models[-1]) for panel in data),
+            *(
+                _variations_panel(data[panel], panel, model, order, model == models[-1], narrow)
+                for panel in list(data)[: 1 if narrow else None]
+            ),
             spacing=alt.SPACING,
             bounds="flush",  # aligns the panels of all models
         ).properties(title=model)
@@ -155,7 +160,11 @@ def variations_in_words(evidence: Evidence, dataset: str) -> str:
 
 
 VARIATIONS_FIGURE = DatasetFigure(
-    "variations", "What each variation of the prompt costs", variations_chart, variations_in_words
+    "variations",
+    "What each variation of the prompt costs",
+    variations_chart,
+    variations_in_words,
+    narrow={"narrow": True},
 )
 
 
