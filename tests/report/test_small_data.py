@@ -28,16 +28,19 @@ from vouch.metrics.tables import score_block
 from vouch.models.lock_entry import LockEntry
 from vouch.models.unsupported import unsupported_outputs
 from vouch.report import summaries
+from vouch.report.cards import ALONE
 from vouch.report.caveats import by_letters_elsewhere, without_answers
 from vouch.report.claims import representative
 from vouch.report.evidence import Evidence
 from vouch.report.gates import HOLD_FOR_FEW, MINIMUM, interval_holds
 from vouch.report.page import Section
+from vouch.report.pages.answering import ANSWERING_SECTION
 from vouch.report.pages.calibration import CALIBRATION_SECTION
 from vouch.report.pages.models import RESULTS_SECTION
 from vouch.report.pages.models_detail import DIMENSIONS_SECTION
 from vouch.report.pages.protocols import PROTOCOLS_SECTION, protocols_frame
 from vouch.report.pages.variations import VARIATIONS_SECTION
+from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.report.site import OWN, write_for_dvc
 from vouch.report.table_files import columns_of
 from vouch.tables.answered import LETTERS as ANSWERS
@@ -223,6 +226,14 @@ def test_each_number_has_its_own_count(make: Make) -> None:
     assert columns["Items"] == [40] * 3
     assert "Accuracy %, faithful, items" not in columns and columns["Accuracy %, clean, items"] == [80] * 3
     assert columns["ECE %, faithful, items"] == [80] * 3 and columns["Accuracy %, clean, low"][0] == 75.0
+
+
+def test_a_tile_with_none_explains_shares_that_hold_one_by_one(make: Make) -> None:
+    evidence = make(Made())
+    for known, told in ((evidence, True), (_few(evidence), False)):
+        (alone,) = [card for card in VERDICT_SECTION.build(known).cards if card.question == ALONE]
+        table = any(part.grids for part in parts(ANSWERING_SECTION.build(known)))
+        assert alone.answer == "None" and ("hold one by one" in alone.why) == table == told
 
 
 def test_no_mean_over_dimensions_of_few_questions(make: Make) -> None:
