@@ -39,6 +39,7 @@ from vouch.report.pages.calibration import CALIBRATION_SECTION
 from vouch.report.pages.models import RESULTS_SECTION
 from vouch.report.pages.models_detail import DIMENSIONS_SECTION
 from vouch.report.pages.protocols import PROTOCOLS_SECTION, protocols_frame
+from vouch.report.pages.provenance import build_provenance
 from vouch.report.pages.variations import VARIATIONS_SECTION
 from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.report.site import OWN, write_for_dvc
@@ -244,11 +245,13 @@ def test_no_mean_over_dimensions_of_few_questions(make: Make) -> None:
     assert enough.rows[-1][3].text == "80.0" and {cell.text for cell in small.rows[-1][3:]} == {"–"}
 
 
-def test_numbers_for_dvc_name_their_model(make: Make) -> None:
+def test_the_model_of_the_numbers_for_dvc_is_named(make: Make) -> None:
     """Of few questions the first by name, since none is best."""
     evidence = make(Made(accuracy={"alpha": 0.5, "beta": 0.8}))
     for known, first in ((evidence, "beta"), (_few(evidence), "alpha")):
         write_for_dvc(known)
         headline = json.loads(Path("reports/headline.json").read_text("utf-8"))
         own = json.loads(Path(f"reports/headline/{first}.json").read_text("utf-8"))
-        assert headline == own | {"model": first} and representative(known, "shapes") == first
+        assert headline == own and representative(known, "shapes") == first
+        rests = {row[0].text: row[1].text for row in build_provenance(known)["chain"].rows}
+        assert f"{first} on shapes" in rests["reports/headline.json, for dvc metrics"]
