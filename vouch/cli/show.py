@@ -244,7 +244,7 @@ def _title(key: Line, of: Mapping[Column, Row], size: Size) -> str:
 
 
 def _counted(accuracy: Row, size: Size) -> str:
-    """`4,344 prompts of 1,176 questions`: what an accuracy rests on; the faithful protocol knows no groups."""
+    """`4,344 prompts of 1,176 questions`: what an accuracy rests on. `faithful` knows no groups."""
     rows = accuracy.get("items")
     if rows is None:
         return ""
