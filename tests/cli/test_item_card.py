@@ -257,6 +257,10 @@ def test_the_wrong_answers_of_a_model(vouch: Vouch) -> None:
         (["--wrong", "tiny_a", "--model", "tiny_b"], "--model goes with one question; leave it out"),
         (["--wrong", "tiny_a", "--images", "x"], "--images goes with one question"),
         (["kite-004", "--variation", "ls_n"], "--variation goes with --wrong"),
+        (
+            ["kite-004", "--dataset", "left", "--output", "text"],
+            "kite-004 of left: no answers as text; leave out --output",
+        ),
     ],
 )
 def test_a_list_of_wrong_answers_that_cannot_be_made(vouch: Vouch, words: list[str], claim: str) -> None:
@@ -352,7 +356,7 @@ def test_an_item_that_is_not_there(vouch: Vouch, words: list[str], claim: str) -
 
 
 @pytest.mark.parametrize(
-    "words", ["item q", "item q --dataset left", "show", "compare a b", "publish card a"]
+    "words", ["item q", "item q --dataset left", "item --wrong a", "show", "compare a b", "publish card a"]
 )
 def test_a_checkout_where_nothing_was_run(bare: Path, vouch: Vouch, words: str) -> None:
     line = vouch(*words.split(), status=1)

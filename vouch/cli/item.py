@@ -121,6 +121,8 @@ def _one(options: argparse.Namespace) -> str:
         for entry in answers(dataset, item, prompts, options.model)
         if options.output in (None, entry["output"])
     ]
+    if options.output and not entries:
+        raise UserError(f"{item['id'][:80]} of {dataset}: no answers as {options.output}; leave out --output")
     if options.images:
         images = ImageStore(intact(images_path(dataset)))
         written = write_images(options.images, prompts, images)
