@@ -16,10 +16,10 @@ from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.blind import NOTE as BLIND_NOTE
 from vouch.report.blind import answered, beaten
-from vouch.report.caveats import NOTE, left_out, undecided
+from vouch.report.caveats import NOTE, by_letters_elsewhere, left_out, undecided
 from vouch.report.claims import above_chance, baselines, leaders, why_no_leader
 from vouch.report.evidence import Evidence, Number
-from vouch.report.gates import MINIMUM
+from vouch.report.gates import MINIMUM, ONLY_SHARES
 from vouch.report.page import (
     Beside,
     Block,
@@ -353,7 +353,9 @@ def _results_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     return [
         *(Text(w, "warning") for w in left_out(evidence, [dataset])),
         *(Text(w, "warning") for w in _warnings(evidence, dataset)),
+        *map(Text, by_letters_elsewhere(evidence, dataset)),
         *([Text(detectable)] if detectable else []),
+        *([Text(f"{ONLY_SHARES}.")] if evidence.is_small(dataset) else []),
         *_beside_the_blind(evidence, dataset),
         _headline(evidence, dataset),
         Beside([Figures([f"{name}-{dataset}"]) for name in RESULTS_FIGURES]),

@@ -42,7 +42,7 @@ def protocols_frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFram
         | ({"low": number.low, "high": number.high} if protocol == "clean" else {})
         for model in evidence.models(dataset)
         for protocol, name in PROTOCOLS_DRAWN.items()
-        if (number := evidence.number(dataset, model, metric, score, protocol))
+        if (number := Measured(metric, score, protocol=protocol).number(evidence, dataset, model))
     ]
     return pd.DataFrame(rows, columns=["model", "protocol", "value", "low", "high"])
 
@@ -158,6 +158,7 @@ def _protocols_sentences(evidence: Evidence, dataset: str) -> Iterator[str]:
         rows = formatting.plural(int(dropped), "row") if dropped else "no row"
         yield f"The clean protocol leaves out {rows} as defective."
     yield _moves(evidence, dataset)
+    yield _infinite(evidence, dataset)
     yield _uncertainty(evidence, dataset)
 
 
@@ -168,7 +169,7 @@ def _moves(evidence: Evidence, dataset: str) -> str:
             (clean, faithful[model])
             for faithful in [evidence.numbers(dataset, metric, score, protocol="faithful")]
             for model, clean in evidence.numbers(dataset, metric, score).items()
-            if model in faithful
+            if model in faithful and (not score or evidence.calibrated_by_both(dataset, model))
         ]
         for metric, score in (("accuracy", ""), ("set_size", "lac"))
     }
@@ -185,6 +186,22 @@ def _moves(evidence: Evidence, dataset: str) -> str:
     known, changed = len(ranked), sum(clean != faithful for clean, faithful in ranked)
     named = known > 1 and not evidence.is_small(dataset)
     return f"{text}; {changed} of {known} models change rank." if named else f"{text}."
+
+
+def _infinite(evidence: Evidence, dataset: str) -> str:
+    """Why models have no sets here; nothing if all have."""
+    none = [
+        model
+        for model in evidence.numbers(dataset, "set_size", "lac")
+        if not evidence.calibrated_by_both(dataset, model)
+    ]
+    if not none:
+        return ""
+    return (
+        "The calibration half is too small for a finite threshold in every split of "
+        f"{formatting.listed(none)}: without one, a set holds all options. Coverage and set sizes are left "
+        "out."
+    )
 
 
 def _uncertainty(evidence: Evidence, dataset: str) -> str:

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from vouch.metrics.comparison.leaderboard import FEWEST_GROUPS
 from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
+from vouch.report.caveats import by_letters_elsewhere
 from vouch.report.claims import above_chance, chosen, effects, losses
 from vouch.report.costs import (
     ACCURACY,
@@ -35,7 +36,7 @@ from vouch.report.costs import (
     variation_cell,
 )
 from vouch.report.evidence import Evidence
-from vouch.report.gates import Claim
+from vouch.report.gates import ONLY_SHARES, Claim, too_small
 from vouch.report.page import (
     Block,
     DatasetFigure,
@@ -43,6 +44,7 @@ from vouch.report.page import (
     Folded,
     Page,
     PageSection,
+    Text,
     by_dataset,
     sentence_list,
 )
@@ -170,8 +172,9 @@ VARIATIONS_TEXT = Markup("""\
 The same items asked in another way, each compared with its original prompt. A loss (orange) or gain (blue) of
 accuracy is coloured if it is significant after correction for all models and variations, and if the model
 beats guessing. If a variation flips the answer of questions with more than two options, most options become
-correct and guessing improves; that gain is subtracted. Intervals are over items and not corrected. No claims
-are made about variations that take away the image or the question.""")
+correct and guessing improves. What a model at the same distance from guessing gains by that is subtracted:
+&minus;10 <em>points over guessing</em> means 10 points less than it would then have. Intervals are over items
+and not corrected. No claims are made about variations that take away the image or the question.""")
 SIZES = (
     "in options; sets are recalibrated for the variation, so coverage is kept and the cost shows up here; "
     "intervals treat the thresholds as fixed and are too narrow, so no claims are made; no change if a "
@@ -211,7 +214,9 @@ def _variations_blocks(evidence: Evidence, dataset: str) -> list[Block]:
         return []
     sentences = sentence_list(_variations_sentences(evidence, dataset, found))
     grid = Folded("Every number", [_variations_grid(evidence, dataset, found)])
-    return [*sentences, Figures([f"variations-{dataset}"]), grid]
+    few = [f"{ONLY_SHARES}."] if evidence.is_small(dataset) else []
+    notes = [Text(each) for each in (*by_letters_elsewhere(evidence, dataset), *few)]
+    return [*notes, *sentences, Figures([f"variations-{dataset}"]), grid]
 
 
 def _variations_heat(evidence: Evidence, dataset: str) -> Grid | None:
@@ -239,6 +244,8 @@ def _variations_sentences(evidence: Evidence, dataset: str, found: Costs) -> lis
     """The variations that cost each model most, and the accuracy without images."""
     models = chosen(evidence, dataset)
     worst = [_worst(evidence, dataset, found, model) for model in models] if real_changes(found) else []
+    if worst and (few := too_small(evidence.groups(dataset))):
+        worst = [f"{_upper(few)}, so no claims are made about variations."]
     flipped = [_flipped(found, variation) for variation in real_changes(found)]
     return worst + flipped + [_control(evidence, dataset, found, model) for model in models]
 
@@ -271,7 +278,9 @@ def _flipped(found: Costs, variation: str) -> str:
         return ""
     return (
         f"{_upper(named(variation))} makes other options correct: guessing gives "
-        f"{formatting.percent(gives, 0)} instead of {formatting.percent(1 - gives, 0)}."
+        f"{formatting.percent(gives, 0)} instead of {formatting.percent(1 - gives, 0)}. A model that only "
+        f"guesses {'gains' if gives > 0.5 else 'loses'} {formatting.number(abs(200 * gives - 100), 0)} "
+        "points by that, a perfect one none; the changes shown are without this."
     )
 
 
