@@ -257,7 +257,7 @@ ACCURACY_AND_SET_SIZE_FIGURE = DatasetFigure(
 
 
 SET_SCORES = {name: SCORES[name].label for name in HEADLINE}
-COVERAGE_STEP = 22
+COVERAGE_STEP = 28
 COVERAGE_TIPS = alt.tips(".1%", model_n="Model", value="Coverage", low="from", high="to")
 
 
