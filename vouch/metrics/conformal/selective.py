@@ -137,7 +137,9 @@ def answer_threshold(
     return _proven(confidence, right, _planned(confidence, right, groups, seed, LEVELS), max_risk, level)
 
 
-def _proven(confidence: Floats, right: Floats, planned: Planned, max_risk: float, level: float) -> AnswerThreshold:
+def _proven(
+    confidence: Floats, right: Floats, planned: Planned, max_risk: float, level: float
+) -> AnswerThreshold:
     plan, proof, thresholds = planned
     if not len(thresholds):
         return AnswerThreshold(np.inf, np.zeros(len(proof), dtype=bool), 0)
