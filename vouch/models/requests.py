@@ -282,21 +282,21 @@ def write(dataset: DatasetRequests) -> dict[str, Any]:
         if failing and asked == unanswered:
             output, why = min(failing.items(), key=lambda pair: OUTPUTS.index(pair[0]))
             raise UserError(f"{paths[output]}: none of {asked[output]} prompts has an answer; {why}")
-    if renamed:
-        print(
-            f"{dataset.label}: {renamed} of {answered} answers are flagged {OTHER_MODEL}: "
-            f"{dataset.model.another_name} (docs/add-a-model.md#what-is-asked-and-recorded)",
-            file=sys.stderr,
-        )
     counts = {output: unanswered[output] for output in OUTPUTS if unanswered[output]}
-    if not counts:
-        return {}
-    listed = ", ".join(f"{output} {count} of {asked[output]}" for output, count in counts.items())
-    print(
-        f"{dataset.label}: prompts without an answer: {listed}; {first[next(iter(counts))]}",
-        file=sys.stderr,
-    )
-    return {"unanswered": counts}
+    if renamed:
+        _warn(
+            dataset,
+            f"{renamed} of {answered} answers are flagged {OTHER_MODEL}: {dataset.model.another_name} "
+            "(docs/add-a-model.md#what-is-asked-and-recorded)",
+        )
+    if counts:
+        listed = ", ".join(f"{output} {count} of {asked[output]}" for output, count in counts.items())
+        _warn(dataset, f"prompts without an answer: {listed}; {first[next(iter(counts))]}")
+    return {"unanswered": counts} if counts else {}
+
+
+def _warn(dataset: DatasetRequests, text: str) -> None:
+    print(f"{dataset.label}: {text}", file=sys.stderr)
 
 
 def _known(dataset: DatasetRequests) -> Iterator[tuple[str, Member, list[dict[str, Any]]]]:
