@@ -3,7 +3,7 @@
 import argparse
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +139,7 @@ def _free_path(name: str) -> Path:
     return path
 
 
-def _checked(text: str, path: Path, lock: str, models: Mapping[str, str]) -> Project:
+def _checked(text: str, path: Path, lock: str, models: dict[str, str]) -> Project:
     """The project of a profile's text, with models.lock written. Raises UserError; then that is as before."""
     before = MODELS.read_text(encoding="utf-8")
     try:

@@ -1,8 +1,8 @@
 """Writes the site: the pages that a registry finds, and all other files of reports/ except reports/items.
 
 First come the terms: words of terms.csv that get a dotted line on a page, with their definition and a link to
-the page Method. Then come the pages as HTML, and last the functions that write files. Every page is made here,
-also the ones that others keep outside of reports/ (`single_page`).
+the page Method. Then come the pages as HTML, and last the functions that write files. Every page is made
+here, also the ones that others keep outside of reports/ (`single_page`).
 """
 
 import csv
@@ -86,7 +86,10 @@ def _words() -> re.Pattern[str]:
 
 
 class Marker:
-    """Marks the terms of one page. root: the path from the page to reports/; None if it has no page Method."""
+    """Marks the terms of one page.
+
+    root: the path from the page to reports/; None if it has no page Method.
+    """
 
     def __init__(self, root: str | None) -> None:
         self._root = root
