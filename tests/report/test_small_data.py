@@ -26,9 +26,9 @@ from vouch.metrics.join import join
 from vouch.metrics.metric import find
 from vouch.metrics.tables import score_block
 from vouch.models.lock_entry import LockEntry
-from vouch.models.unsupported import cannot_give
+from vouch.models.unsupported import unsupported_outputs
 from vouch.report import summaries
-from vouch.report.caveats import by_letters_elsewhere, unanswered
+from vouch.report.caveats import by_letters_elsewhere, without_answers
 from vouch.report.claims import representative
 from vouch.report.evidence import Evidence
 from vouch.report.gates import HOLD_FOR_FEW, MINIMUM, interval_holds
@@ -188,8 +188,8 @@ def test_letters_of_one_model_are_pointed_to(make: Make) -> None:
 def test_what_models_lock_names_can_be_found_out(output: str) -> None:
     """The list of an entry was written after the server was asked, or by a person: who knows asks again."""
     source = {"kind": "server", "url": "http://127.0.0.1:1/v1", "name": "m"}
-    why = cannot_give(LockEntry(engine="openai", source=source, outputs=["text"]))[output]
-    (text,) = unanswered(
+    why = unsupported_outputs(LockEntry(engine="openai", source=source, outputs=["text"]))[output]
+    (text,) = without_answers(
         {("served", "d", output): why}, {"d": [("served", "d", output), ("served", "d", "text")]}
     )
     assert mentions(
@@ -197,7 +197,7 @@ def test_what_models_lock_names_can_be_found_out(output: str) -> None:
     )
     assert (
         "`vouch lock"
-        not in unanswered({("served", "d", output): "timeout"}, {"d": [("served", "d", output)]})[0]
+        not in without_answers({("served", "d", output): "timeout"}, {"d": [("served", "d", output)]})[0]
     )
 
 

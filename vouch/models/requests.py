@@ -45,7 +45,7 @@ class Session:
         self.revision = f"{pin.engine}/{'.'.join(map(str, revisions))}"
         self._settings = {name: getattr(config, name) for name in self._kind.settings}
         on_cpu = config.device in ("auto", "cpu")  # only a run with fixed kernels may replace them
-        self.refused = ("cpu",) if on_cpu and config.reproducible == "auto" and fixed() else ()
+        self.excluded_devices = ("cpu",) if on_cpu and config.reproducible == "auto" and fixed() else ()
         """Devices whose stored answers are not used: a CPU without fixed kernels."""
         self.reasons = pin.reasoning is not None
 
@@ -76,7 +76,7 @@ class Session:
         asked = "-".join([self._pin.digest[:16], *settings])
         folder = Path(self.revision.replace("/", "-"), asked, dataset)
         root = ROOT / f"{output}-{RESPONSES[output].table.version}"
-        return WorkCache(root / folder, remembered(output, self.reasons), self.refused)
+        return WorkCache(root / folder, remembered(output, self.reasons), self.excluded_devices)
 
 
 class DatasetRequests:
