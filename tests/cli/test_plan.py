@@ -56,7 +56,7 @@ def counted(path: Path, rows: list[dict[str, Any]]) -> Any:
 def test_counts_of_prompts_that_are_there(tmp_path: Path) -> None:
     rows = [prompt(f"q{n}/original", "what", outputs=OUTPUTS) for n in range(9)]
     rows += [prompt(f"q/many/{n}", "what", outputs=[LETTERS]) for n in range(PACK_PROMPTS + 1)]
-    rows.append(prompt("silent/original", "what", outputs=()))
+    rows.append(prompt("unasked/original", "what", outputs=()))
     count = counted(tmp_path, rows)
     assert count.text == "23" and count.prompts == 23
     assert count.answers == (9 + 13) + 9 + 9
