@@ -467,7 +467,9 @@ def test_power_before_a_run_and_by_earlier_results(bare: Path, vouch: Vouch) -> 
     one = finds(1, 1.0, SIGNIFICANCE, 1)
     needed = str(int(100 * one**2) + 1)
     small = shown(10, "--discordant", 1, "--design", 1)
-    assert small["left"][:6] == ["left", "24", "assumed", "1.00", "none", needed], "nothing is claimed below 30"
+    assert small["left"][:6] == ["left", "24", "assumed", "1.00", "none", needed], (
+        "nothing is claimed below 30"
+    )
     assert shown(90, "--discordant", 1)["left"][5] == "30", "as many as a claim needs"
     enough(bare)
     before = shown(10, "--discordant", 1, "--design", 1)
