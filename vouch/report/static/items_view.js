@@ -113,7 +113,7 @@ const view = (() => {
   const shares = (index, prompt, output, given, several) => {
     const marked = given.some(([, one]) => one.l >= 0);
     const title = (several ? OUTPUTS[output] : "Probability of each option") + (marked ? "; LAC, APS: in the set of the faithful split" : "");
-    const table = make("table", { class: "shares", style: `min-width:${6 + 3.2 * given.length}rem` }, make("caption", { text: title }));
+    const table = make("table", { class: "shares", style: `min-width:${6 + 3.4 * given.length}rem` }, make("caption", { text: title }));
     const row = (name, cell) => make("tr", {}, make("th", { scope: "row", text: name }), ...given.map(([, one]) => cell(one)));
     const body = make("tbody", {}, ...(prompt.options ?? []).map((option, place) => {
       const right = prompt.answers?.includes(place), added = prompt.order?.[place] < 0;
