@@ -322,14 +322,13 @@ def write_plots(evidence: Evidence) -> None:
 
 
 def write_for_dvc(evidence: Evidence) -> None:
-    """Writes what `dvc metrics` shows: headline.json of the first of `dvc_models` with its name, since it may
-    be another one in another run, and headline/MODEL.json of each."""
+    """Writes what `dvc metrics` shows: headline.json of the first of `dvc_models`, which the page Provenance
+    names, since it may be another one in another run; and headline/MODEL.json of each."""
     dataset, models = dvc_models(evidence)
     with replacing_folder(REPORTS / "headline") as folder:
         for model in models:
             write_json(folder / f"{model}.json", dvc_numbers(evidence, dataset, model))
-    first = {"model": models[0], **dvc_numbers(evidence, dataset, models[0])} if models else {}
-    write_json(REPORTS / "headline.json", first)
+    write_json(REPORTS / "headline.json", dvc_numbers(evidence, dataset, models[0]) if models else {})
 
 
 def write_site(files: Mapping[str, str], tables: Mapping[str, str], cache: RenderCache) -> None:

@@ -182,6 +182,11 @@ const view = (() => {
       only ? null : make("p", { class: "who", text: who }), said("pre", text)]));
   };
 
+  // Whether a variation changed nothing. Without its images that cannot be said.
+  const AS_ASKED = ["system", "turns", "text", "response", "options", "labels", "steps", "tiles"];
+  const unchanged = (prompt, original) => original && prompt !== original && (prompt.tiles ?? []).every(Boolean)
+    && AS_ASKED.every((name) => JSON.stringify(prompt[name]) === JSON.stringify(original[name]));
+
   const card = (dataset, index, item, prompt, shown) => {
     const name = index.variations[prompt.variation];
     const box = make("article", { class: "prompt", id: `prompt-${prompt.at}` },
@@ -189,6 +194,9 @@ const view = (() => {
     if (prompt.effect) {
       box.append(make("p", { class: "note", text: prompt.effect === "swapped"
         ? "Here the other answer is correct." : "Here all other answers are correct." }));
+    }
+    if (unchanged(prompt, item.prompts.find((one) => index.variations[one.variation] === "original"))) {
+      box.append(make("p", { class: "note", text: "The same as the original: the variation found nothing to change." }));
     }
     const shownThere = (prompt.tiles ?? []).map((tile, at) => [tile,
       `Image ${at + 1} as ${name} shows it${prompt.steps[at] ? `: ${prompt.steps[at]}` : ""}`]);
