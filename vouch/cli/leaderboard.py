@@ -6,13 +6,13 @@ late, since they load pandas.
 
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow.compute as pc
 
 from vouch.cli.printing import and_more, paragraphs
 from vouch.metrics.blind import BLIND_RATE
-from vouch.metrics.unranked import UNANSWERED, Place, outputs_of, unanswered, unranked
+from vouch.metrics.unranked import UNANSWERED, Place, outputs_of, unanswered_places, unranked
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.state import states
 from vouch.report.gates import shown, too_small
@@ -63,19 +63,34 @@ def small(numbers: Cells) -> dict[str, str]:
     return {dataset: why for dataset, why in reasons.items() if why}
 
 
-def groups(numbers: Cells) -> dict[str, int]:
-    """By dataset, the number of groups of its questions; if the items are not here, of questions."""
+class Size(NamedTuple):
+    """The questions of a dataset, and the groups that they form (vouch/tables/asked.py)."""
+
+    items: int
+    groups: int
+
+
+def sizes(numbers: Cells) -> dict[str, Size]:
+    """By dataset, its size; if the items are not here, the questions behind its accuracies, ungrouped."""
     questions: dict[str, int] = {}
     for (dataset, *_), of in numbers.items():
         items = of.get(ACCURACY, {}).get("items") or 0
         questions[dataset] = max(questions.get(dataset, 0), items)
-    paths = {dataset: items_path(dataset) for dataset in questions}
-    return {
-        dataset: len(pc.unique(ITEMS.read(path, ("group",))["group"]))
-        if path.exists()
-        else questions[dataset]
-        for dataset, path in paths.items()
-    }
+    return {dataset: _size(dataset) or Size(count, count) for dataset, count in questions.items()}
+
+
+def _size(dataset: str) -> Size | None:
+    """The size of a dataset whose items are here."""
+    path = items_path(dataset)
+    if not path.exists():
+        return None
+    groups = ITEMS.read(path, ("group",))["group"]
+    return Size(len(groups), len(pc.unique(groups)))
+
+
+def groups(numbers: Cells) -> dict[str, int]:
+    """By dataset, the number of groups of its questions; if the items are not here, of questions."""
+    return {dataset: size.groups for dataset, size in sizes(numbers).items()}
 
 
 def groups_with_image(numbers: Cells) -> dict[str, int]:
@@ -138,12 +153,11 @@ def long_name(variation: str) -> str:
 
 def left_out(rows: Iterable[Row]) -> str:
     """A line for each model, dataset and request type of these rows that is left out of claims, or empty."""
-    from vouch.report.caveats import NOTE, REMEDY
-    from vouch.report.caveats import unanswered as without_answers
+    from vouch.report.caveats import NOTE, REMEDY, without_answers
 
     rows = list(rows)
     left = sorted(unranked(rows), key=lambda key: (key[1], key[0], key[2]))
-    problems = {place: first_problem(*place) for place in unanswered(rows)}
+    problems = {place: first_problem(*place) for place in unanswered_places(rows)}
     asked: dict[str, set[Place]] = {}
     for row in rows:
         asked.setdefault(row["dataset"], set()).add((row["model"], row["dataset"], row["output"]))

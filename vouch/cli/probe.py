@@ -11,6 +11,7 @@ from vouch.models.pins import pinned
 from vouch.params.project import MODELS, Project
 from vouch.pipeline.errors import UserError, check_name, reason
 from vouch.pipeline.yaml12 import load
+from vouch.report.formatting import plural
 from vouch.tables.answered import Pin
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT, prompts_path
 
@@ -55,14 +56,14 @@ def probe(project: Project, name: str) -> dict[str, Any]:
     return facts
 
 
-Read = Callable[[probing.Asked], dict[str, Any]]
+Read = Callable[[probing.Probe], dict[str, Any]]
 """What a model would be given for a prompt."""
 
 
 def _server(pin: Pin) -> tuple[dict[str, Any], Read]:
     facts = {"model": pin.model, "kind": "server", "source": pin.source.url, "name": pin.source.name}
 
-    def read(one: probing.Asked) -> dict[str, Any]:
+    def read(one: probing.Probe) -> dict[str, Any]:
         return probing.requests(pin, one.pack) if one.pack else {}
 
     return {**facts, "sees": pin.sees}, read
@@ -75,7 +76,7 @@ def _local(pin: Pin, config: ExtractConfig) -> tuple[dict[str, Any], Read]:
     folder = model_folder(pin)
     ready = preparer(pin, folder)
 
-    def read(one: probing.Asked) -> dict[str, Any]:
+    def read(one: probing.Probe) -> dict[str, Any]:
         with opening(folder, "fails at a prompt", ADVICE):
             return probing.tokens(ready, pin, one.pack, config) if one.pack else {}
 
@@ -213,9 +214,8 @@ def _labels(letters: Sequence[Row]) -> Iterator[str]:
 def _listed(options: Sequence[tuple[str, Row]]) -> Iterator[str]:
     """Texts with their tokens, a line each."""
     for text, one in options[:OPTIONS]:
-        count = len(one["ids"])
         pieces = "·".join(map(visible, one["texts"]))
-        counted = f"{count} token{'' if count == 1 else 's'}"
+        counted = plural(len(one["ids"]), "token")
         yield f"    {cut(text, 20)}: {counted} {_quoted(_short_pieces(pieces))} {_ids(one['ids'])}\n"
     if len(options) > OPTIONS:
         yield f"    and {len(options) - OPTIONS} more\n"

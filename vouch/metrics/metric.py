@@ -12,6 +12,7 @@ answers.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -95,9 +96,14 @@ class Formulas(Mapping[str, Formula]):
 
 def metrics() -> Mapping[str, Metric]:
     """All metrics by name. Loads the modules that declare them."""
+    _load()
+    return _METRICS
+
+
+@cache
+def _load() -> None:
     for module in ("vouch.metrics.text.scoring", "vouch.metrics.compared", "vouch.metrics.blind"):
         import_module(module)  # these load all other modules that declare metrics
-    return _METRICS
 
 
 def find(name: str) -> Metric | None:

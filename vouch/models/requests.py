@@ -1,39 +1,31 @@
 """Asks a model for the answers to a dataset that the work cache lacks, and writes its response tables.
 
 `answer` asks everything, round by round; `Session` is one model under one setting, `DatasetRequests` its
-prompts of one dataset, and `Questions` sends packs with rendered images to an engine and finds the key of
-each answer. `write` makes the tables from the work cache.
+prompts of one dataset. `write` makes the tables from the work cache.
 """
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vouch.images import opening
-from vouch.images.opening import LruCache, prefetch
 from vouch.models.config import ExtractConfig
-from vouch.models.engine import Answered, Decoding, Engine, Pack, Question, Refusal, engine_kind
+from vouch.models.engine import Engine, Refusal, engine_kind
+from vouch.models.executor import Executor
 from vouch.models.packs import KeyedPack, Keys, Member, PromptTable, groups
-from vouch.models.unsupported import cannot_give
+from vouch.models.unsupported import unsupported_outputs
 from vouch.models.work_cache import ROOT, WorkCache, refused, remembered, rows_of, to_remember
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.processor import computed_on, fixed, free_torch
 from vouch.tables.answered import OTHER_MODEL, RESPONSES, Pin, schema
-from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT, ImageStore, images_path
+from vouch.tables.asked import OUTPUTS, TEXT, ImageStore, images_path
 
-if TYPE_CHECKING:
-    from PIL.Image import Image
-
-AHEAD = 16  # packs whose images are rendered in advance
-HELD = 8  # images kept for the packs that follow, which often show the same
-_NO_MEMORY = Refusal("no memory left to decode its images", transient=True)
-_NOTHING_CAME = Refusal("the engine gave no answer", transient=True)
 WINDOW = 1024  # answers in memory at a time
 Progress = Callable[..., Iterator[Any]]
 
@@ -47,7 +39,7 @@ class Session:
     def __init__(self, pin: Pin, config: ExtractConfig) -> None:
         self.name, self.config = pin.model, config
         self.max_tokens = config.max_tokens_of.get(pin.model, config.max_tokens)
-        self._pin, self.sees, self.lacking = pin, pin.sees, cannot_give(pin)
+        self._pin, self.sees, self.unsupported = pin, pin.sees, unsupported_outputs(pin)
         self._kind = engine_kind(pin.engine)
         revisions = [self._kind.revision, opening.REVISION]
         self.revision = f"{pin.engine}/{'.'.join(map(str, revisions))}"
@@ -90,7 +82,7 @@ class Session:
 class DatasetRequests:
     """Every prompt that can be asked by now. known_texts: answers that later prompts repeat.
 
-    unable: request types to which the model was seen to have no answers, with the reason. Their prompts are
+    unsupported: request types that the server turned out not to support, with the reason. Their prompts are
     not remembered as refused: the next run asks again.
     """
 
@@ -101,10 +93,10 @@ class DatasetRequests:
         self.keys = model.keys(name)
         self.prompts = PromptTable(name, model.max_tokens, model.config.asks(model.name, name), model.sees)
         self.known_texts: dict[str, str | None] = {}
-        self.unable: dict[str, str] = {}
+        self.unsupported: dict[str, str] = {}
 
     def _groups(self) -> Iterator[list[KeyedPack]]:
-        return groups(self.prompts, self.known_texts, self.keys, self.model.lacking)
+        return groups(self.prompts, self.known_texts, self.keys, self.model.unsupported)
 
     def packs(self) -> Iterator[KeyedPack]:
         """Every pack whose placeholders can be filled by now."""
@@ -148,10 +140,10 @@ class DatasetRequests:
                 self.known_texts[name] = answer["text"]
         return len(self.known_texts) > before
 
-    def questions(self, unknown: Callable[[str, bytes], bool]) -> "Questions":
+    def executor(self, unknown: Callable[[str, bytes], bool]) -> Executor:
         """An object that asks for its unknown answers and renders its images."""
         images = ImageStore(images_path(self.name))
-        return Questions(unknown, images.read, self.model.config.workers, images.decoded_bytes)
+        return Executor(unknown, images.read, self.model.config.workers, images.decoded_bytes)
 
     @contextmanager
     def claim(self) -> Iterator[None]:
@@ -167,8 +159,8 @@ class Round:
     """The outcome of asking everything unknown once.
 
     wanted: answers that could be asked for, `unknown` of them not known. kept: new ones. missed: answers that
-    did not come because of transient problems; `trouble` is the first of these. unable: those that the model
-    cannot give. damaged: shards of the work cache.
+    did not come because of transient problems; `trouble` is the first of these. unsupported: those of
+    request types that the model does not support. damaged: shards of the work cache.
     """
 
     wanted: int
@@ -176,7 +168,7 @@ class Round:
     kept: int
     missed: int
     trouble: str
-    unable: int
+    unsupported: int
     damaged: frozenset[str]
 
 
@@ -192,9 +184,9 @@ def answer(dataset: DatasetRequests, progress: Progress) -> dict[str, Any]:
                 f"{dataset.label}: {one.missed} of {one.unknown} answers did not come ({one.trouble}); run "
                 "it again to ask for them, all others are kept"
             )
-        asked, count, damaged = asked + one.kept, one.wanted - one.unable, damaged | one.damaged
+        asked, count, damaged = asked + one.kept, one.wanted - one.unsupported, damaged | one.damaged
     measures: dict[str, Any] = {"answers": {"known": count - asked, "asked": asked}}
-    if asked or dataset.unable:
+    if asked or dataset.unsupported:
         engine = dataset.model.engine
         measures["engine"] = {"device": computed_on(engine.device), **engine.notes}
     if damaged:
@@ -229,15 +221,15 @@ def _ask(
     dataset: DatasetRequests, engine: Engine, progress: Progress | None, unknown: int, proven: bool
 ) -> tuple[int, int, str, int]:
     """Asks for everything unknown that can be asked now: how many answers came, how many did not and why, and
-    how many cannot come.
+    how many belong to request types that the model does not support.
 
     proven: whether the model has answered others before.
     """
     caches = dataset.caches
-    questions = dataset.questions(lambda output, key: key not in caches[output])
-    device, kept, missed, first, unable = computed_on(engine.device), 0, 0, "", 0
+    executor = dataset.executor(lambda output, key: key not in caches[output])
+    device, kept, missed, first, unsupported = computed_on(engine.device), 0, 0, "", 0
     try:
-        answers = questions.ask(engine, dataset.packs())
+        answers = executor.ask(engine, dataset.packs())
         shown = progress(answers, total=unknown, label=dataset.label) if progress else answers
         for answered, slots in shown:
             one = answered.answer
@@ -246,8 +238,8 @@ def _ask(
                 first = first or f"{answered.question}: {one.problem}"
                 continue
             if isinstance(one, Refusal) and one.unsupported:
-                dataset.unable |= {slot.output: one.problem for slot in slots}
-                unable += len(slots)
+                dataset.unsupported |= {slot.output: one.problem for slot in slots}
+                unsupported += len(slots)
                 continue
             for slot in slots:
                 caches[slot.output].add(slot.key, to_remember(answered, slot.pixels, device))
@@ -255,170 +247,18 @@ def _ask(
     finally:
         for cache in caches.values():
             cache.flush()
-    return kept, missed, first, unable
-
-
-@dataclass(frozen=True)
-class Slot:
-    """Where an answer is kept. pixels: digest of the images shown."""
-
-    output: str
-    key: bytes
-    pixels: str
-
-
-_Slots = dict[Decoding | None, Slot]  # of one question, by decoding
-
-
-@dataclass(frozen=True)
-class _Work:
-    """A pack with unknown answers, the keys of these, and the bytes of its images by digest."""
-
-    pack: KeyedPack
-    unknown: set[bytes]
-    images: dict[str, bytes]
-
-
-@dataclass
-class _Rendered:
-    """A pack ready for an engine, the slots of each question, and answers for images that cannot be shown."""
-
-    pack: Pack
-    slots: dict[str, _Slots]
-    refused: list[tuple[Answered, list[Slot]]]
-
-
-class Questions:
-    """Requests the answers that are not known yet from an engine.
-
-    unknown: whether the answer to a key of a request type is wanted. read: encoded bytes of an image's
-    digest. decoded_bytes: the memory that its pixels will take.
-    """
-
-    def __init__(
-        self,
-        unknown: Callable[[str, bytes], bool],
-        read: Callable[[str], bytes],
-        workers: int,
-        decoded_bytes: Callable[[str], int] = lambda _: 0,
-    ) -> None:
-        self._is_unknown, self._read, self._workers = unknown, read, workers
-        self._decoded_bytes = decoded_bytes
-        self._waiting: dict[str, _Slots] = {}
-        self._asked: set[bytes] = set()
-        self._refused: list[tuple[Answered, list[Slot]]] = []  # of images that cannot be shown
-        self._rendered: LruCache[Image] = LruCache(HELD, opening.weight)
-        self._digests: LruCache[str] = LruCache(HELD)
-
-    def ask(self, engine: Engine, wanted: Iterable[KeyedPack]) -> Iterator[tuple[Answered, list[Slot]]]:
-        """Every answer with its slots: several for a text that is refused as a whole.
-
-        A pack with any unknown answer is passed on whole; answers that are already known are dropped.
-        Duplicate contents are asked once.
-        """
-        for answered in engine.answer(self._packs(wanted)):
-            yield from self._refused
-            self._refused.clear()
-            if slots := self._slots(answered):
-                yield answered, slots
-        yield from self._refused
-        for name, slots_of in self._waiting.items():
-            yield Answered(name, _NOTHING_CAME), list(slots_of.values())
-
-    def _packs(self, wanted: Iterable[KeyedPack]) -> Iterator[Pack]:
-        for ready in prefetch(self._render, self._unknown(wanted), self._workers, AHEAD, weigh=self._weigh):
-            self._refused += ready.refused
-            self._waiting |= ready.slots
-            if ready.pack.questions:
-                yield ready.pack
-
-    def _weigh(self, work: _Work) -> int:
-        return sum(len(data) + self._decoded_bytes(digest) for digest, data in work.images.items())
-
-    def _unknown(self, wanted: Iterable[KeyedPack]) -> Iterator[_Work]:
-        for pack in wanted:
-            keys = {key for member in pack.members for key in member.keys} - self._asked
-            unknown = {key for key in keys if self._is_unknown(pack.output, key)}
-            if unknown:
-                self._asked |= unknown
-                recipes = [recipe for member in pack.members for recipe in member.prompt["images"] or ()]
-                digests = {digest for recipe in recipes for digest in recipe["images"]}
-                yield _Work(pack, unknown, {digest: self._read(digest) for digest in sorted(digests)})
-
-    def _render(self, work: _Work) -> _Rendered:
-        """Renders images; runs in a worker thread."""
-        output, questions = work.pack.output, list[Question]()
-        ready = _Rendered(Pack(output, questions), {}, [])
-        for member in work.pack.members:
-            keys = {
-                decoding: key
-                for decoding, key in zip(member.decodings or (None,), member.keys, strict=True)
-                if key in work.unknown
-            }
-            try:
-                shown, pixels = self._render_images(member.prompt["images"] or (), work.images)
-            except (opening.Undecodable, MemoryError) as error:
-                refusal = _NO_MEMORY if isinstance(error, MemoryError) else Refusal(str(error))
-                slots = [Slot(output, key, "") for key in keys.values()]
-                ready.refused.append((Answered(member.prompt["id"], refusal), slots))
-                continue
-            decodings = [decoding for decoding in keys if decoding is not None]
-            question = _question(output, member, shown, decodings, known=not keys)
-            if keys:
-                ready.slots[question.id] = {one: Slot(output, key, pixels) for one, key in keys.items()}
-            questions.append(question)
-        return ready
-
-    def _render_images(
-        self, recipes: Sequence[Any], images: Mapping[str, bytes]
-    ) -> tuple[list["Image"], str]:
-        """Images and the digest of their pixels, each made once for the packs that show it."""
-        names = tuple(map(str, recipes))
-
-        def rendered(index: int) -> "Image":
-            return opening.render(recipes[index], images.__getitem__)
-
-        shown = [self._rendered.get(name, partial(rendered, index)) for index, name in enumerate(names)]
-        return shown, self._digests.get(names, lambda: opening.pixel_digest(shown))
-
-    def _slots(self, answered: Answered) -> list[Slot]:
-        slots = self._waiting.get(answered.question, {})
-        whole = isinstance(answered.answer, Refusal) and answered.decoding is None
-        decodings = list(slots) if whole else [answered.decoding]
-        taken = [slots.pop(decoding) for decoding in decodings if decoding in slots]
-        if not slots:
-            self._waiting.pop(answered.question, None)
-        return taken
-
-
-def _question(
-    output: str, member: Member, shown: Sequence["Image"], decodings: Sequence[Decoding], known: bool
-) -> Question:
-    prompt = member.prompt
-    return Question(
-        id=f"{output} of {prompt['id']}",
-        system=prompt["system"],
-        text=prompt["text"],
-        turns=tuple((turn["question"], turn["answer"]) for turn in prompt["turns"] or ()),
-        response=prompt["response"],
-        labels=tuple(prompt["labels"]) if output == LETTERS else (),
-        options=tuple(prompt["options"]) if output == LIKELIHOOD else (),
-        images=tuple(shown),
-        max_tokens=prompt["max_tokens"],
-        decodings=tuple(decodings),
-        known=known,
-    )
+    return kept, missed, first, unsupported
 
 
 def write(dataset: DatasetRequests) -> dict[str, Any]:
     """Puts the answers together in the order of the prompts; returns notes for the run record.
 
     A line on stderr counts the prompts without an answer, another one the answers of a model with another
-    name. Raises UserError if no prompt has an answer in any table, unless all of them ask for what the model
-    cannot give; then nothing is written.
+    name. Raises UserError if no prompt has an answer in any table, unless the model supports none of the
+    request types asked for; then nothing is written.
     """
-    asked, lacking, first, failing = Counter[str](), Counter[str](), dict[str, str](), dict[str, str]()
-    answered, renamed, unable = 0, 0, {**dataset.model.lacking, **dataset.unable}
+    asked, unanswered, first, failing = Counter[str](), Counter[str](), dict[str, str](), dict[str, str]()
+    answered, renamed, unsupported = 0, 0, {**dataset.model.unsupported, **dataset.unsupported}
     with ExitStack() as files:
         paths = {output: RESPONSES[output].path(dataset.model.name, dataset.name) for output in OUTPUTS}
         writers = {
@@ -431,15 +271,15 @@ def write(dataset: DatasetRequests) -> dict[str, Any]:
             asked[output] += 1
             problem = next((answer["problem"] for answer in answers if answer["problem"] is not None), None)
             if problem is not None:
-                lacking[output] += 1
+                unanswered[output] += 1
                 first.setdefault(output, f"prompt {member.prompt['id']}: {problem}")
-                if problem != unable.get(output):
+                if problem != unsupported.get(output):
                     failing.setdefault(output, first[output])
             answered += sum(answer["problem"] is None for answer in answers)
             renamed += sum(OTHER_MODEL in answer["flags"] for answer in answers)
             for row in rows_of(output, member.prompt, answers, member.decodings, dataset.model.revision):
                 writers[output].row(row)
-        if failing and asked == lacking:
+        if failing and asked == unanswered:
             output, why = min(failing.items(), key=lambda pair: OUTPUTS.index(pair[0]))
             raise UserError(f"{paths[output]}: none of {asked[output]} prompts has an answer; {why}")
     if renamed:
@@ -448,22 +288,22 @@ def write(dataset: DatasetRequests) -> dict[str, Any]:
             f"{dataset.model.another_name} (docs/add-a-model.md#what-is-asked-and-recorded)",
             file=sys.stderr,
         )
-    unanswered = {output: lacking[output] for output in OUTPUTS if lacking[output]}
-    if not unanswered:
+    counts = {output: unanswered[output] for output in OUTPUTS if unanswered[output]}
+    if not counts:
         return {}
-    counts = ", ".join(f"{output} {count} of {asked[output]}" for output, count in unanswered.items())
+    listed = ", ".join(f"{output} {count} of {asked[output]}" for output, count in counts.items())
     print(
-        f"{dataset.label}: prompts without an answer: {counts}; {first[next(iter(unanswered))]}",
+        f"{dataset.label}: prompts without an answer: {listed}; {first[next(iter(counts))]}",
         file=sys.stderr,
     )
-    return {"unanswered": unanswered}
+    return {"unanswered": counts}
 
 
 def _known(dataset: DatasetRequests) -> Iterator[tuple[str, Member, list[dict[str, Any]]]]:
     """Every prompt of each request type with its answers, in the order of the prompts."""
     for window in dataset.windows():
         for output in OUTPUTS:
-            members = [_if_able(dataset, member, output) for what, member in window if what == output]
+            members = [_if_supported(dataset, member, output) for what, member in window if what == output]
             answers = iter(dataset.caches[output].fetch([key for member in members for key in member.keys]))
             for member in members:
                 if member.problem is None:
@@ -472,16 +312,16 @@ def _known(dataset: DatasetRequests) -> Iterator[tuple[str, Member, list[dict[st
                     yield output, member, [refused(output, member.problem)] * max(1, len(member.decodings))
 
 
-def _if_able(dataset: DatasetRequests, member: Member, output: str) -> Member:
-    """The prompt; refused if its answer did not come because the model was seen to be unable.
+def _if_supported(dataset: DatasetRequests, member: Member, output: str) -> Member:
+    """The prompt; refused if its answer did not come because the model does not support its request type.
 
     Raises UserError if it is missing for another reason.
     """
     if all(key in dataset.caches[output] for key in member.keys):
         return member
-    if output not in dataset.unable:
+    if output not in dataset.unsupported:
         raise UserError(
             f"{dataset.label}: the {output} of prompt {member.prompt['id']} are missing from the work cache; "
             "run it again"
         )
-    return replace(member, keys=(), problem=dataset.unable[output])
+    return replace(member, keys=(), problem=dataset.unsupported[output])

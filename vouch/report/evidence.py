@@ -15,10 +15,16 @@ import pandas as pd
 
 from vouch.metrics.blind import BLIND_RATE, blind, chance_of
 from vouch.metrics.comparison import statistics
-from vouch.metrics.unranked import OF_GATE, UNANSWERED, Place, outputs_of, unanswered, unranked
+from vouch.metrics.unranked import OF_GATE, UNANSWERED, Place, outputs_of, unanswered_places, unranked
 from vouch.report import formatting
 from vouch.report.config import Scoring
-from vouch.report.gates import INFINITE, MINIMUM, SIGNIFICANCE, minimum_detectable_effect
+from vouch.report.gates import (
+    INFINITE,
+    MINIMUM,
+    SIGNIFICANCE,
+    interval_holds,
+    minimum_detectable_effect,
+)
 from vouch.tables.asked import ORIGINAL
 from vouch.tables.results import BLIND, TRANSFER
 
@@ -126,7 +132,7 @@ class Comparisons:
         return median(effects) if effects else None
 
 
-class Answered(NamedTuple):
+class AnswerCounts(NamedTuple):
     """What the table of one model, dataset and request type holds.
 
     answers: one for each option, and for each sample of a text. unanswered: rows without an answer. tokens:
@@ -184,7 +190,7 @@ class Evidence:
         default_factory=lambda: BLIND.schema.empty_table().to_pandas().assign(dataset="")
     )
     setup: Mapping[str, Any] = field(default_factory=dict)
-    answered: Sequence[Answered] = ()
+    answered: Sequence[AnswerCounts] = ()
     digests: Mapping[str, str] = field(default_factory=dict)
     printed: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -228,7 +234,7 @@ class Evidence:
     def unanswered(self) -> frozenset[Place]:
         """Where a model has not a single answer."""
         rows = self.leaderboard[self.leaderboard["metric"] == UNANSWERED]
-        return unanswered(rows.to_dict("records"))
+        return unanswered_places(rows.to_dict("records"))
 
     def of_first_output(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The rows of a table that are about the main request type of their dataset."""
@@ -289,6 +295,10 @@ class Evidence:
         """Whether a model's sets have a finite threshold in every split. where: keywords of `number`."""
         infinite = self.number(dataset, model, INFINITE, **where)
         return infinite is None or infinite.value == 0
+
+    def calibrated_by_both(self, dataset: str, model: str) -> bool:
+        """`calibrated`, under both protocols."""
+        return all(self.calibrated(dataset, model, protocol=each) for each in ("clean", "faithful"))
 
     @cached_property
     def away(self) -> frozenset[Place]:
@@ -386,14 +396,18 @@ class Evidence:
         variation: str | None = None,
         output: str | None = None,
     ) -> Number | None:
-        """One cell of the headlines; None if it is missing or null.
+        """One cell of the headlines; None if it is missing or null. It has no interval if that does not hold
+        for so few questions (gates.py).
 
         variation: by default that of the headlines; empty for a mean over several.
         """
         if variation is None:
             variation = self.variations(dataset)[0]
         asked = (dataset, output or self.outputs(dataset)[0], variation)
-        return self._numbers.get((*asked, protocol, category, score, metric, model))
+        number = self._numbers.get((*asked, protocol, category, score, metric, model))
+        if number is None or interval_holds(metric, min(self.groups(dataset), number.items)):
+            return number
+        return number._replace(low=None, high=None)
 
     def numbers(self, dataset: str, metric: str, score: str = "", **where: str) -> dict[str, Number]:
         """The number of each model that has one, best accuracy first. where: keywords of `number`."""
