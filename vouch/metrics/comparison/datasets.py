@@ -270,7 +270,11 @@ def _rounded(value: float) -> float | None:
 
 
 def trends(distances: Rows, rankings: Rows, seed: int) -> Rows:
-    """Rows of TRENDS from rows of DISTANCES and RANKINGS."""
+    """Rows of TRENDS from rows of DISTANCES and RANKINGS: do close datasets rank models alike?
+
+    That is the rank correlation, over pairs of datasets, of their distance and of how much their rankings
+    agree (rho of the ranker LINE); p by permuting datasets.
+    """
     lines = {
         (row["output"], row["dataset"], row["proxy"]): row["rho"]
         for row in rankings
