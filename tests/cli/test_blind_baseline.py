@@ -70,7 +70,7 @@ def test_a_model_that_beats_the_baseline_is_best_of_those_that_see(
     row = view.grid.rows[0]
     assert (row[1].text, row[4].note) == ("tiny_a", "tiny_b")
     shown = vouch("show").splitlines()
-    left = shown.index("left, 64 questions")
+    left = shown.index("left, 64 questions in 32 groups")
     assert shown[left + 1].startswith(" tiny_a ") and shown[left + 2].startswith(" tiny_b (blind) ")
     assert any(
         line.startswith("left: Shown to beat tiny_b on the same questions: tiny_a by ") for line in shown

@@ -71,6 +71,13 @@ ODD = {
     "/nameless/models": b'{"data": [{}]}',
     "/deep/models": b"[" * 200_000,
     "/empty/models": {"data": []},
+    "/null-name/models": {"data": [{"id": None}]},
+    "/list-name/models": {"data": [{"id": ["b"]}]},
+    "/escape/models": {"data": [{"id": "a\x1b[31m"}]},
+    "/half/models": b'{"data": [{"id": "a\\ud800"}]}',
+    "/blank/models": {"data": [{"id": "b "}]},
+    "/no-name/models": {"data": [{"id": ""}]},
+    "/twice/models": {"data": [{"id": "b"}, {"id": "b"}, {"id": "c"}]},
     "/long/models": {"data": [{"id": "b"}, {"id": "l" * 5000}]},
 }
 """What a server may give instead of a usual list of models."""
@@ -86,6 +93,8 @@ class Lists(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.path == "/slow/models":
             return self._drip()
+        if self.path == "/501/models":
+            return self._send(501, {})
         if self.path in ODD:
             return self._send(200, ODD[self.path])
         listed = {"/v1/models": ["org/Big-7B"], "/many/v1/models": ["a", "b"], "/quiet/v1/models": ["quiet"]}
@@ -381,6 +390,20 @@ FORM = r"\(answers in another form than OpenAI's\); check the address"
         (f"{MINE} URL/empty", "/empty: serves no models yet; load one there first, or write http"),
         (f"{MINE} URL/long", r"/long: serves 2 models \(b, l{80}\); choose one"),
         (f"{MINE} URL/long#c", "valid: b, l{80}; correct the name"),
+        (f"{MINE} URL/null-name", rf"/null-name/models: gives no list of models {FORM}"),
+        (f"{MINE} URL/list-name", rf"/list-name/models: gives no list of models {FORM}"),
+        (f"{MINE} URL/escape", r"--model: name: a model's name has no control characters"),
+        (f"{MINE} URL/half", r"--model: name: Input should be a valid string"),
+        (f"{MINE} URL/blank", r"--model: name: a model's name has .* no blanks at its ends"),
+        (f"{MINE} URL/no-name", r"--model: name: String should have at least 1 character"),
+        (f"{MINE} URL/twice", r"serves 2 models \(b, c\)"),
+        (f"{MINE} URL/501", r"/501/models: gives no list of models \(it answers 501\)"),
+        (f"{MINE} http://127.0.0.1:99999/v1", "--model: url: give the server's address"),
+        (f"{MINE} http://127.0.0.1:x/v1#b", "--model: url: give the server's address"),
+        (f"{MINE} http://[::1/v1", "--model: url: give the server's address"),
+        (f"{MINE} http://127.0.0.1:9/{'a' * 70_000}", "--model: url: give the server's address"),
+        (f"{MINE} http://127.0.0.1:9/v1?key=planted", r"--model: url: give the server's address.*key=\[hidden\]"),
+        (f"{MINE} http://me:planted@127.0.0.1:9/v1", r"--model: url: leave the key out .*\[hidden\]@"),
         (f"{MINE} http://127.0.0.1:9/v1", r"gives no list of models \(.+\); start the server"),
         (f"{MINE} URL/slow", r"/slow/models: gives no list of models \(no whole answer within 2 s\)"),
         (f"{MINE} ../signs", r"signs: holds questions \(items.jsonl\), not a model; give it with --data"),

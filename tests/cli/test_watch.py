@@ -59,6 +59,10 @@ def test_what_the_last_runs_took(bare: Path, vouch: Vouch) -> None:
         "compare": {"seconds": 2, "processor_seconds": 1.5, "measured": {}},
         "report": {"seconds": -1},
         "embed_texts": {"seconds": "NaN"},
+        "prepare@right": {"stage": "vary@right", "seconds": 1},
+        "vary@left": {"seconds": 1e300},
+        "vary@right": {"seconds": 1, "measured": {"answers": {"known": -5}}},
+        "score@left": {"seconds": 1, "measured": {"engine": {"output_tokens": 10**30}}},
     }
     dag = read_dag()
     for name, record in records.items():
@@ -66,6 +70,7 @@ def test_what_the_last_runs_took(bare: Path, vouch: Vouch) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"stage": name, "began": "2026-01-01T00:00:00Z", **record}), "utf-8")
     local_record(dag["prepare@left"]).write_bytes(b"\xff{")
+    os.mkfifo(local_record(dag["score@right"]))
     text = vouch("watch", "--times")
     head, _, *rows = text.splitlines()
     heads = ["kind of stage", "stages", "time", "processor", "answers asked", "known before"]

@@ -26,7 +26,14 @@ from vouch.metrics.confidence import (
 from vouch.metrics.conformal.figures import OF_SETS, Calibrations, ScoredRows, SetCounts, rows_of
 from vouch.metrics.conformal.scores import Settings, score_values
 from vouch.metrics.conformal.sets import SetMembership, Splits, exact_rank, group_splits, set_membership
-from vouch.metrics.intervals import RESAMPLES, centred, group_sums, mean_interval, resampled
+from vouch.metrics.intervals import (
+    RESAMPLES,
+    centred,
+    group_sums,
+    mean_interval,
+    percentiles,
+    resampled,
+)
 from vouch.metrics.metric import find, metrics, named
 from vouch.metrics.protocols import clean
 from vouch.metrics.responses import Ranked, Responses
@@ -123,6 +130,15 @@ def test_resampling_draws_whole_groups() -> None:
     assert (totals[:, 1] == 10 * totals[:, 0]).all()
     assert totals[:, 0].mean() == pytest.approx(7, abs=0.3)
     assert set(totals[:, 0]) <= {a + b + c for a in (1, 2, 4) for b in (1, 2, 4) for c in (1, 2, 4)}
+
+
+def test_percentiles_are_those_of_numpy_to_the_last_bit() -> None:
+    random = np.random.default_rng(1)
+    for size in (1, 2, 3, 40, 41, 80, 100, 999, 1000):
+        for draws in (random.random(size), random.integers(0, 3, size) / 7, -random.random(size) * 1e-12):
+            for shares in ((2.5, 97.5), (5.0, 95.0), (0.0, 100.0)):
+                assert percentiles(draws, shares) == tuple(np.percentile(draws, shares).tolist())
+    assert np.isnan(percentiles(np.array([0.5, np.nan, 0.25]))).all()
 
 
 def test_a_centred_interval_stays_within_bounds() -> None:

@@ -267,6 +267,11 @@ def test_only_data_and_models_have_no_default() -> None:
     ).read_text("utf-8")
 
 
+def test_a_fault_of_the_whole_profile_is_one_line(small: dict[str, Any]) -> None:
+    small["outputs"] = ["text", "letters", "text"]
+    assert refusal(small) == "outputs: text is a duplicate; name it once"
+
+
 @pytest.mark.parametrize("key", ["outputs", "score", "score.alpha", "datasets"])
 def test_the_dag_of_a_file_that_lacks_a_key_names_the_command_that_writes_it(key: str) -> None:
     """As params.yaml of an older checkout does."""

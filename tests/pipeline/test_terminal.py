@@ -58,6 +58,13 @@ def test_nothing_that_is_printed_gets_into_a_file(tmp_path: Path, closed: str) -
     assert (tmp_path / "made").read_bytes() == b"whole"
 
 
+@pytest.mark.parametrize(("encoding", "seen"), [("ascii", b"\\u2026 \\xe4"), ("latin-1", b"\\u2026 \xe4")])
+def test_what_a_terminal_cannot_write_is_escaped(encoding: str, seen: bytes) -> None:
+    code = "from vouch.pipeline.terminal import open_streams; open_streams(); print('\u2026 \xe4')"
+    shown = subprocess.check_output([sys.executable, "-c", code], env=ENV | {"PYTHONIOENCODING": encoding})
+    assert shown.strip() == seen
+
+
 def test_a_stage_runs_without_them(project: Path) -> None:
     """This one shows how far it is, on stderr."""
     dataset = next(iter(load(project / "params.yaml")["datasets"]))

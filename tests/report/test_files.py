@@ -222,11 +222,15 @@ def test_tables_hold_full_precision_in_a_fixed_order(make: Make) -> None:
 
 def test_text_is_no_formula_and_moves_no_cursor_and_negative_numbers_stay_numbers(make: Make) -> None:
     formulas = [f'{start}cmd|" /C calc"!A0' for start in ("=", "+", "-", "@", "\t", "\r")]
-    reasons = [*formulas, "a\x1b[2J\x00\x9b\u202eb\tc\nd"]
+    reasons = [*formulas, "a\x1b[2J\x00\x9b\u202eb\tc\nd", "a\r=1+1\r\nb"]
     evidence = make(
         Made(accuracy={"alpha": 0.5, "beta": 0.75}, rejects=[("file:1", each) for each in reasons])
     )
-    safe = [*(f"'{formula}" for formula in formulas), "a\ufffd[2J\ufffd\ufffd\ufffdb\tc\nd"]
+    safe = [
+        *(f"'{formula}".replace("\r", "\n") for formula in formulas),
+        "a\ufffd[2J\ufffd\ufffd\ufffdb\tc\nd",
+        "a\n=1+1\nb",
+    ]
     assert [row["reason"] for row in rows(evidence, "rejects")] == safe
     assert rows(evidence, "differences")[0]["difference"] == "-0.25"
 

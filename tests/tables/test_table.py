@@ -1,6 +1,7 @@
 """Tables: same rows same bytes, checked on reading, never half-written."""
 
 import hashlib
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -144,6 +145,26 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
         temporary.write_text("half")
         raise RuntimeError
     assert path.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("target", "kind"),
+    [
+        ("", "a named pipe"),
+        ("/dev/null", "a device"),
+        ("/proc/self/fd/1", "(a stream|a named pipe|a device)"),
+    ],
+)
+def test_a_file_takes_the_place_of_nothing_but_a_file(tmp_path: Path, target: str, kind: str) -> None:
+    """With the rights to do so, `--out /dev/null` would take /dev/null from every program of the machine."""
+    path = tmp_path / "out"
+    if target:
+        path.symlink_to(target)
+    else:
+        os.mkfifo(path)
+    with pytest.raises(UserError, match=f"out: {kind}, not a plain file; "):
+        write_json(path, {})
+    assert path.is_fifo() or path.is_symlink()
 
 
 def test_a_failed_folder_leaves_the_old_one(tmp_path):

@@ -8,13 +8,12 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from vouch.cli.lock import locked
 from vouch.cli.use import edited, editor, flow, flowing
 from vouch.datasets.loaders import jsonl
 from vouch.models.kinds import check_model_type, sees_images
-from vouch.models.lock_entry import SERVER_ENGINE, LockEntry
+from vouch.models.lock_entry import SERVER_ENGINE, LockEntry, ServerSource
 from vouch.models.pins import PICKLED, check_model_folder, is_model
 from vouch.models.released.files import INDEX, answer_files
 from vouch.models.unsupported import unsupported_outputs
@@ -30,7 +29,7 @@ from vouch.tables.results import model_slug
 HUB = "hub:"
 SERVER = re.compile(r"https?://")
 ITEMS = jsonl.Settings().file
-HOSTS = ("huggingface.co", "hf.co")
+HUB_PAGE = re.compile(r"https?://(?:huggingface\.co|hf\.co)(?::\d+)?(?=[/?#]|$)([^?#]*)", re.IGNORECASE)
 
 
 def model_of(given: str, lock: str, notes: list[str]) -> tuple[str, str, str]:
@@ -41,9 +40,8 @@ def model_of(given: str, lock: str, notes: list[str]) -> tuple[str, str, str]:
     if given.startswith(HUB):
         return _of_hub(given.removeprefix(HUB), lock)
     if SERVER.match(given):
-        address = urlsplit(given)
-        if address.hostname in HOSTS:
-            repo = "/".join(address.path.strip("/").split("/")[:2])
+        if page := HUB_PAGE.match(given):
+            repo = "/".join(page[1].strip("/").split("/")[:2])
             raise UserError(f"{given}: is a page of the hub, not a server; write {HUB}{repo}")
         return _of_server(given, lock, notes)
     source = relative(given)
@@ -79,6 +77,7 @@ def _of_server(given: str, lock: str, notes: list[str]) -> tuple[str, str, str]:
     from vouch.models.server.client import served
 
     url, _, name = given.partition("#")
+    _check_server(url, name or "any")  # nothing is sent to an address that holds a key
     if not name:
         names = served(url)
         if not names:
@@ -87,6 +86,7 @@ def _of_server(given: str, lock: str, notes: list[str]) -> tuple[str, str, str]:
             listed = ", ".join(_cut(names[:10]))
             raise UserError(f"{url}: serves {len(names)} models ({listed}); choose one, {url}#NAME")
         (name,) = names
+        _check_server(url, name)
     document = editor().load(lock)
     short = _file(name)
     slug = slug_of(re.sub(r"(?i)\.gguf$", "", short), "model")
@@ -119,6 +119,11 @@ def _of_server(given: str, lock: str, notes: list[str]) -> tuple[str, str, str]:
             f"{MODELS}: {slug} is another model; rename that entry, or name this one by hand there"
         )
     return edited(document), slug, str(MODELS)
+
+
+def _check_server(url: str, name: str) -> None:
+    """Raises UserError unless models.lock may hold this address and name."""
+    validated(ServerSource, {"kind": "server", "url": url, "name": name}, "--model")
 
 
 def _check_listed(url: str, name: str) -> None:

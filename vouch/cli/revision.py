@@ -54,7 +54,7 @@ class Revision:
             raise UserError(
                 f"{digests[min(missing)]} at {self.name}: neither here nor in the remote; `dvc push` it "
                 "where it was made, or make it again: "
-                f"`git worktree add ../then {self.name}`, there `dvc repro`"
+                f"`git worktree add ../then {self.commit[:10]}`, there `dvc repro`"
             )
 
     def path_of(self, path: Path) -> Path:
@@ -69,7 +69,7 @@ class Revision:
         except UserError as error:
             raise UserError(
                 f"{path} at {self.name}: {problem(error)}, so they cannot be compared; look at them in a "
-                f"checkout of it: `git worktree add ../then {self.name}`, there `dvc pull` and "
+                f"checkout of it: `git worktree add ../then {self.commit[:10]}`, there `dvc pull` and "
                 "`python -m vouch.cli.main show`"
             ) from None
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Annotated
 
 from pydantic import BaseModel, Field
 
@@ -11,20 +12,23 @@ from vouch.pipeline.records import local_record
 
 HEADS = ("stages", "time", "processor", "answers asked", "known before")
 LONGEST = 3  # stages that are named
-NOTHING = "no stage has run on this machine; results that were pulled took no time here\n"
+NOTHING = "no stage has run on this machine; results that were pulled took no time here"
+
+
+Count = Annotated[int, Field(ge=0, lt=2**53)]
 
 
 class _Engine(BaseModel, allow_inf_nan=False):
     """What a server's answers took; 0 for other engines."""
 
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float = 0
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cost: float = Field(default=0, ge=0, lt=1e11)
 
 
 class _Known(BaseModel):
-    known: int = 0
-    asked: int = 0
+    known: Count = 0
+    asked: Count = 0
 
 
 class _Measured(BaseModel):
@@ -39,24 +43,29 @@ class StageTime(BaseModel, allow_inf_nan=False):
     """
 
     stage: str
-    seconds: float = Field(ge=0)
-    processor: float | None = Field(default=None, ge=0, alias="processor_seconds")
+    seconds: float = Field(ge=0, lt=1e11)
+    processor: float | None = Field(default=None, ge=0, lt=1e11, alias="processor_seconds")
     measured: _Measured = _Measured()
 
 
 def read(stages: Iterable[Stage]) -> Iterator[StageTime]:
-    """The records that are here; those that are missing or damaged are left out."""
+    """The records that are here; those that are missing, damaged or of another stage are left out."""
     for stage in stages:
+        path = local_record(stage)
         try:
-            yield StageTime.model_validate(json.loads(local_record(stage).read_bytes()))
+            if not path.is_file():  # nor a pipe, which would never end
+                continue
+            read = StageTime.model_validate(json.loads(path.read_bytes()))
         except (OSError, ValueError, RecursionError):
             continue
+        if read.stage == stage.name:
+            yield read
 
 
 def screen(times: Sequence[StageTime], duration: Callable[[float], str]) -> str:
     """A line for each kind of stage, and one for all. duration: writes a number of seconds."""
     if not times:
-        return NOTHING
+        return wrapped(NOTHING)
     kinds: dict[str, list[StageTime]] = {}
     for one in times:
         kinds.setdefault(one.stage.partition("@")[0], []).append(one)
@@ -72,7 +81,7 @@ def screen(times: Sequence[StageTime], duration: Callable[[float], str]) -> str:
         cost = sum(each.cost for each in engines)
         price = f", for {cost:.2f} at VOUCH_PRICE_INPUT and VOUCH_PRICE_OUTPUT" if cost else ""
         text += wrapped(f"servers: {tokens[0]:,} tokens read, {tokens[1]:,} written{price}")
-    return text + "The last run of each stage here; answers that were known were not asked again.\n"
+    return text + wrapped("The last run of each stage here; answers that were known were not asked again.")
 
 
 def _row(kind: str, own: Sequence[StageTime], duration: Callable[[float], str]) -> list[str]:

@@ -61,7 +61,7 @@ OPENAI = "https://api.openai.com/v1"
 
 _REPO = re.compile(rf"{REPOSITORY}(/{REPOSITORY})?")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_ADDRESS = re.compile(r"[!-~]+")
+_ADDRESS = re.compile(r"[!-~]{1,2000}")
 
 
 class FolderSource(_LockEntry):
@@ -115,6 +115,13 @@ class ServerSource(_LockEntry):
             raise ValueError(advice)
         if "@" in parts.netloc:
             raise ValueError("leave the key out of the address; it comes from the environment")
+        return value
+
+    @field_validator("name")
+    @classmethod
+    def _name(cls, value: str) -> str:
+        if not value.isprintable() or value != value.strip():
+            raise ValueError("a model's name has no control characters, and no blanks at its ends")
         return value
 
 

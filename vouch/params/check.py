@@ -105,8 +105,10 @@ def _check_plugins(project: Project) -> Problems:
             *_known([entry.template], templates, f"datasets.{name}.template"),
         ]
         yield from unknown or _check_entry(name, entry, project)
+        yield from _known(entry.outputs or (), OUTPUTS, f"datasets.{name}.outputs")
         yield from _check_variations(entry.variations or [], f"datasets.{name}.variations")
     yield from _check_variations(project.variations, "variations")
+    yield from _known(project.outputs or (), OUTPUTS, "outputs")  # once, not for each dataset
     yield from _known(project.score.answers, project.datasets, "score.answers")
     yield from _known(project.extract.max_tokens_of, project.models, "extract.max_tokens_of")
     yield from _known(project.extract.datasets_of, project.models, "extract.datasets_of")
@@ -144,7 +146,6 @@ def _check_entry(name: str, entry: DatasetEntry, project: Project) -> Problems:
         template = read_template(entry.template, entry.variant)
         key = f"datasets.{name}.outputs" if entry.outputs else f"outputs (for datasets.{name})"
         asked = config_of(entry.model_dump(), project.variations, project.outputs).outputs or ()
-        yield from _known(asked, OUTPUTS, key)
         if LETTERS in asked and not template.shows_options:
             yield f"{key}: names {LETTERS}, but template {entry.template} shows no options; leave it out"
     except UserError as error:

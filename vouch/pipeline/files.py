@@ -49,6 +49,13 @@ def check_plain(path: str | Path) -> None:
         raise UserError(f"{path}: a {kind}, not a plain file; take it away, or put a file in its place")
 
 
+def _check_replaceable(path: Path) -> None:
+    """Raises UserError unless a file may take the place of `path`."""
+    check_plain(path)
+    if path.is_symlink() and os.readlink(path).startswith("/proc/"):  # /dev/stdout, which may lead to a file
+        raise UserError(f"{path}: a stream, not a plain file; name a file")
+
+
 def _sync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -59,7 +66,11 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yields a temporary path in the same folder; it becomes `path` only if the block succeeds."""
+    """Yields a temporary path in the same folder; it becomes `path` only if the block succeeds.
+
+    Raises UserError for a device, pipe or socket, such as /dev/null: a file would take its place.
+    """
+    _check_replaceable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(temporary_name(path.name))
     try:

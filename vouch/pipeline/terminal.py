@@ -1,5 +1,6 @@
 """Standard streams: progress of a long stage, libraries' warnings kept away, and closed streams."""
 
+import io
 import logging
 import os
 import sys
@@ -66,6 +67,7 @@ def open_streams() -> None:
     """Makes closed standard streams (`2>&-`, some services) lead nowhere, here and in child processes.
 
     Otherwise the next file to be opened would get a closed stream's number, and what libraries print there.
+    A character that the terminal's encoding lacks is printed as an escape, such as `\\xe4`.
     """
     for number in range(len(_NAMES)):
         try:
@@ -76,3 +78,6 @@ def open_streams() -> None:
     for number, name in enumerate(_NAMES):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w" if number else "r", encoding="utf-8"))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

@@ -267,7 +267,10 @@ TABLES: dict[str, Callable[[Evidence], pd.DataFrame]] = {
 
 
 def _harmless(value: object) -> object:
-    return guarded(formatting.visible(value)) if isinstance(value, str) else value
+    """Text that is no formula, with `\\n` line ends: csv leaves `\\r` unquoted, which would begin a row."""
+    if not isinstance(value, str):
+        return value
+    return guarded(formatting.visible(value)).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def csv_text(frame: pd.DataFrame) -> str:

@@ -10,7 +10,8 @@ from tests.models.server.asked import CONFIG, KEY, engine, letters, questions
 from tests.refusals import refused
 from vouch.models.engine import engine_kind
 from vouch.models.lock_entry import OPENAI
-from vouch.models.server.client import ServerSettings, read_settings
+from vouch.models.server.abilities import abilities
+from vouch.models.server.client import ServerSettings, read_settings, served
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import Pin, Source
 
@@ -122,6 +123,7 @@ def test_settings_come_from_the_environment() -> None:
         ("VOUCH_SERVER_CONCURRENCY", "0"),
         ("VOUCH_SERVER_CONCURRENCY", "2.5"),
         ("VOUCH_SERVER_RATE", "fast"),
+        ("VOUCH_SERVER_RATE", KEY),
         ("VOUCH_SERVER_TIMEOUT", "nan"),
         ("VOUCH_PRICE_INPUT", "1"),
         ("OPENAI_API_KEY", "two words"),
@@ -131,7 +133,19 @@ def test_settings_come_from_the_environment() -> None:
 def test_a_wrong_setting_names_its_variable(name: str, value: str) -> None:
     with refused(name) as caught:
         read_settings("m", OPENAI, {name: value})
-    assert "KEY" not in name or value not in str(caught.value)
+    assert len(value) < 4 or value not in str(caught.value), "it may be a key"
+
+
+@pytest.mark.parametrize("proxy", ["nonsense://planted@h", "http://planted@127.0.0.1:x"])
+def test_a_proxy_that_is_none_is_one_line(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    for ask in (
+        lambda: served("http://h.invalid/v1"),
+        lambda: abilities("http://h.invalid/v1", "m", ServerSettings()),
+    ):
+        with refused("HTTP_PROXY, HTTPS_PROXY, ALL_PROXY: one of them is no address") as caught:
+            ask()
+        assert "planted" not in str(caught.value)
 
 
 def test_a_key_in_escapes_of_json_is_hidden() -> None:

@@ -111,7 +111,7 @@ def read_settings(model: str, url: str, environment: Mapping[str, str]) -> Serve
     except ValidationError as error:
         first = error.errors()[0]
         name = _VARIABLES[str(first["loc"][0])]
-        raise UserError(f"{name}: {first['msg']}, found {given[name][:40]}; set it anew") from None
+        raise UserError(f"{name}: {first['msg']}; set it anew") from None  # its value may be a key
 
 
 def _key(model: str, url: str, openai: bool, environment: Mapping[str, str]) -> str | None:
@@ -213,8 +213,10 @@ class Client:
             max_retries=0,
             timeout=settings.timeout,
             default_headers={"Accept-Encoding": "identity"},
-            http_client=openai.DefaultAsyncHttpxClient(
-                follow_redirects=False, event_hooks={"response": [bounded]}
+            http_client=through_proxies(
+                lambda: openai.DefaultAsyncHttpxClient(
+                    follow_redirects=False, event_hooks={"response": [bounded]}
+                )
             ),
         )
         # The client has taken these from the environment, whatever the address.
@@ -327,6 +329,17 @@ class Client:
         return BadAnswer(problem, wait, replied=status == 500 and not may_pass(line))
 
 
+def through_proxies(made: Callable[[], T]) -> T:
+    """A client as `made` opens it. Raises UserError if it cannot use the proxies of the environment."""
+    try:
+        return made()
+    except (ValueError, ImportError, httpx2.InvalidURL):  # SOCKS needs a package of its own
+        raise UserError(
+            "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY: one of them is no address http://HOST:PORT of a proxy; "
+            "correct it, or unset it"
+        ) from None
+
+
 def retry_after(headers: Mapping[str, str]) -> float:
     """Seconds for which a server asks to wait: a number or a date; 0 if it does not say."""
     given = headers.get("retry-after", "")
@@ -384,14 +397,19 @@ LIST_SECONDS = 20.0  # for all of it: a limit on each read would let a slow serv
 
 
 def served(url: str) -> list[str]:
-    """Names of the models at an address, asked without a key. Raises UserError."""
+    """Names of the models at an address, each once, asked without a key. Raises UserError."""
     asked = f"{url.rstrip('/')}/models"
     advice = "check the address, which usually ends in /v1"
     try:
-        return [str(model["id"]) for model in json.loads(asyncio.run(_listed(asked)))["data"]]
+        names = [model["id"] for model in json.loads(asyncio.run(_listed(asked)))["data"]]
+        if all(isinstance(name, str) for name in names):
+            return list(dict.fromkeys(names))
+        what = "answers in another form than OpenAI's"
+    except httpx2.HTTPStatusError as error:
+        what = f"it answers {error.response.status_code}"
     except (httpx2.TransportError, TimeoutError) as error:
         advice, what = "start the server", _line(error) or f"no whole answer within {LIST_SECONDS:g} s"
-    except (httpx2.HTTPStatusError, _Unread) as error:
+    except _Unread as error:
         what = _line(error)
     except (httpx2.HTTPError, ValueError, LookupError, TypeError, RecursionError):
         what = "answers in another form than OpenAI's"
@@ -414,7 +432,7 @@ async def _listed(address: str) -> bytes:
     headers, body = {"accept-encoding": "identity"}, b""
     async with (
         asyncio.timeout(LIST_SECONDS),
-        httpx2.AsyncClient(timeout=LIST_SECONDS) as client,
+        through_proxies(lambda: httpx2.AsyncClient(timeout=LIST_SECONDS)) as client,
         client.stream("GET", address, headers=headers) as answer,
     ):
         answer.raise_for_status()
