@@ -60,7 +60,7 @@ class Model(TorchModel):
         """See Model.load."""
         import transformers
 
-        self.device, dtype = self.place()
+        self.device, dtype = self.choose_device()
         named = getattr(self.config, "auto_map", None) or {}
         known = [
             name for name in ("AutoModelForCausalLM", "AutoModelForVision2Seq", "AutoModel") if name in named
@@ -93,7 +93,7 @@ class Model(TorchModel):
 
     def messages(self, question: Question) -> list[dict[str, Any]]:
         """Messages for a chat template; all images come first."""
-        said = [{"role": "system", "content": question.system}] if question.system is not None else []
+        messages = [{"role": "system", "content": question.system}] if question.system is not None else []
         asked = [*question.turns, (question.text, None)]
         for index, (text, answer) in enumerate(asked):
             words, images = PLACE.sub("", text), len(question.images) if index == 0 else 0
@@ -101,9 +101,9 @@ class Model(TorchModel):
                 content: Any = [{"type": "image"}] * images + [{"type": "text", "text": words}]
             else:
                 content = self.settings.get("image", "<image>") * images + words
-            said.append({"role": "user", "content": content})
-            said += [{"role": "assistant", "content": answer}] if answer is not None else []
-        return said
+            messages.append({"role": "user", "content": content})
+            messages += [{"role": "assistant", "content": answer}] if answer is not None else []
+        return messages
 
     def inputs(self, question: Question, prompt: str) -> dict[str, Any]:
         """See TorchModel.inputs."""
@@ -170,20 +170,20 @@ def _chatted(model: Model, question: Question) -> dict[str, Any]:
         ]
         messages[0]["content"] = [*_opened(question), *messages[0]["content"]]
         given.update({"sampling": False} if "sampling" in names else {})
-        said = chat(image=None, msgs=messages, tokenizer=tokenizer, **given)
+        reply = chat(image=None, msgs=messages, tokenizer=tokenizer, **given)
     elif "query" in names and hasattr(tokenizer, "from_list_format"):  # Qwen-VL
         parts = [{"image": path} for path in question.images] + [{"text": words}]
         if question.turns:
             raise Refused("earlier turns of this chat function would need their images")
-        said = chat(tokenizer, query=tokenizer.from_list_format(parts), history=None, **given)
+        reply = chat(tokenizer, query=tokenizer.from_list_format(parts), history=None, **given)
     elif "query" in names and "image" in names:  # InternLM-XComposer2
         if len(question.images) > 1:
             raise Refused("its chat function takes one image")
         shown = question.images[0] if question.images else None
-        said = chat(
+        reply = chat(
             tokenizer, query=words, image=shown, history=[list(turn) for turn in question.turns], **given
         )
     else:
         raise Refused(f"its chat function is of no known form ({', '.join(names)})")
-    text = said[0] if isinstance(said, tuple) else said
+    text = reply[0] if isinstance(reply, tuple) else reply
     return {"text": str(text), "logprobs": None, "entropies": None, "eos": None}

@@ -32,7 +32,7 @@ class Model(TorchModel):
         """See Model.load."""
         from llava.model.language_model.llava_llama import LlavaConfig, LlavaLlamaForCausalLM
 
-        self.device, dtype = self.place()
+        self.device, dtype = self.choose_device()
         config = LlavaConfig.from_pretrained(self.start.folder, local_files_only=True)
         config.mm_vision_tower = self.start.parts["vision_tower"]
         options = {"torch_dtype": dtype, "use_safetensors": True, "local_files_only": True}

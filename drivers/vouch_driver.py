@@ -318,7 +318,7 @@ class TorchModel(Model):
 
         return torch.tensor(values, device=self.device)
 
-    def place(self) -> tuple[str, Any]:
+    def choose_device(self) -> tuple[str, Any]:
         """The device, and torch's dtype; sets threads and all else that could change bits."""
         import torch
 

@@ -8,35 +8,10 @@ import json
 import sys
 from pathlib import Path
 
+from tiny_words import save_words
+
 sys.path.insert(0, sys.argv[1])
 FOLDER = Path(sys.argv[2])
-
-
-def words(folder):
-    """A SentencePiece model like LLaMA's, of a few hundred pieces."""
-    import sentencepiece
-    from transformers import LlamaTokenizer
-
-    spoken = "Which animal is shown? A. cat B. dog USER: ASSISTANT: Answer with the letter. A B C D A B C D "
-    text = [spoken * 2 + chr(97 + n) for n in range(26)]
-    folder.mkdir(parents=True)
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(text),
-        model_prefix=str(folder / "spm"),
-        vocab_size=400,
-        model_type="bpe",
-        byte_fallback=True,
-        unk_id=0,
-        bos_id=1,
-        eos_id=2,
-        hard_vocab_limit=False,
-        minloglevel=2,
-    )
-    (folder / "spm.vocab").unlink()
-    tokenizer = LlamaTokenizer(str(folder / "spm.model"), legacy=True)
-    tokenizer.save_pretrained(folder)
-    (folder / "spm.model").unlink()
-    return tokenizer
 
 
 def make():
@@ -54,7 +29,7 @@ def make():
     CLIPImageProcessor(size={"shortest_edge": 28}, crop_size={"height": 28, "width": 28}).save_pretrained(
         tower
     )
-    tokenizer = words(FOLDER / "model")
+    tokenizer = save_words(FOLDER / "model")
     config = LlavaConfig(
         vocab_size=len(tokenizer),
         max_position_embeddings=512,

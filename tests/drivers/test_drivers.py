@@ -36,7 +36,10 @@ def python_of(environment: str) -> Path | None:
 
 @pytest.mark.parametrize(
     ("name", "parts", "settings"),
-    [("llava", ["vision_tower"], {})],
+    [
+        ("llava", ["vision_tower"], {}),
+        ("mplug_owl", [], {}),
+    ],
 )
 def test_letters_and_texts_are_those_of_the_authors_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, parts: list[str], settings: dict[str, Any]
@@ -51,8 +54,8 @@ def test_letters_and_texts_are_those_of_the_authors_code(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     subprocess.run([*recipe, "make"], check=True, capture_output=True)
     asked = json.dumps({"text": TEXT, "labels": LABELS, "image": str(shown)})
-    told = subprocess.run([*recipe, "ask", asked], check=True, capture_output=True, text=True)
-    own = json.loads(told.stdout.strip().split("\n")[-1])
+    done = subprocess.run([*recipe, "ask", asked], check=True, capture_output=True, text=True)
+    own = json.loads(done.stdout.strip().split("\n")[-1])
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(f"VOUCH_ENV_{name.upper()}", str(python))

@@ -237,17 +237,17 @@ def _of_program(name: str, entry: CommentedMap, model: LockEntry, revision: str 
         files = model_files(folder)
     assert model.program is not None
     parts = {part: part_folder(one) for part, one in model.program.parts.items()}
-    found, outputs = examined(name, model, folder, parts)
+    locked_facts, outputs = examined(name, model, folder, parts)
     fill(entry, files)
     if outputs != list(OUTPUTS) or "outputs" in entry:
         _put(entry, "outputs", None)
         entry["outputs"] = flowing(outputs)
         noted = f"; it gives {', '.join(outputs)}{noted}"
     entry["program"].fa.set_block_style()
-    values = found.model_dump(exclude_none=True)
+    values = locked_facts.model_dump(exclude_none=True)
     entry["program"]["locked"] = CommentedMap({key: flowing(value) for key, value in values.items()})
-    code = f", code at {found.commit[:12]}" if found.commit else ""
-    environment = f"{model.program.environment} ({len(found.packages)} packages)"
+    code = f", code at {locked_facts.commit[:12]}" if locked_facts.commit else ""
+    environment = f"{model.program.environment} ({len(locked_facts.packages)} packages)"
     return f"{commit}, {len(files)} files, {model.program.driver} in {environment}{code}{noted}"
 
 

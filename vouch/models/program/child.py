@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from vouch.models.program import guard
-from vouch.models.program.protocol import LONGEST, Broken, message
+from vouch.models.program.protocol import LONGEST, Broken, parsed
 from vouch.pipeline.errors import UserError, hidden
 from vouch.pipeline.processor import SETTINGS
 
@@ -45,7 +45,7 @@ _SET = {
 
 
 class Died(Exception):
-    """The driver ended, or said nothing for too long. The message says how."""
+    """The driver ended, or was silent for too long. The message says how."""
 
 
 @dataclass(frozen=True)
@@ -153,9 +153,9 @@ class Child:
     def receive(self, starting: bool = False) -> dict[str, Any]:
         """The next message that is no heartbeat. Raises Died if none comes in time, and Broken."""
         while True:
-            said = message(self._line(self._limits.start if starting else self._limits.silence))
-            if "beat" not in said:
-                return said
+            message = parsed(self._line(self._limits.start if starting else self._limits.silence))
+            if "beat" not in message:
+                return message
 
     def _line(self, seconds: float) -> bytes:
         deadline = time.monotonic() + seconds
@@ -186,8 +186,8 @@ class Child:
     def close(self) -> None:
         """Ends the driver and all that it started; waits until nothing is left."""
         if self._finish.alive:
-            told = self._finish() or ""
-            self.ended = told + self._printed()
+            ended = self._finish() or ""
+            self.ended = ended + self._printed()
 
     def _printed(self) -> str:
         """The last line that the driver printed, in brackets; empty if it printed none."""
@@ -208,14 +208,14 @@ def _close(process: "subprocess.Popen[bytes]", life: int, answers: int) -> str:
         assert process.stdin is not None
         process.stdin.close()
     process.stdin = None  # else communicate would flush it
-    told = b""
+    report = b""
     try:
-        told, _ = process.communicate(timeout=4 * guard.GRACE_SECONDS)
+        report, _ = process.communicate(timeout=4 * guard.GRACE_SECONDS)
     except (subprocess.TimeoutExpired, ValueError):
         process.kill()
         process.wait()
     os.close(answers)
     try:
-        return str(json.loads(told)["ended"])
+        return str(json.loads(report)["ended"])
     except (ValueError, KeyError):
         return "its guard was ended"

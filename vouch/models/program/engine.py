@@ -79,8 +79,8 @@ def examined(name: str, entry: LockEntry, folder: Path, parts: dict[str, Path]) 
     config = ExtractConfig(device="cpu")
     child, ready = Program(name, pin, folder, parts, entry.dtype or "float32", config, weights=False).start()
     child.close()
-    found = {"packages": identity.frozen(ready.versions), "probe": ready.probe}
-    return bare.model_copy(update=found), ready.outputs
+    locked = {"packages": identity.frozen(ready.versions), "probe": ready.probe}
+    return bare.model_copy(update=locked), ready.outputs
 
 
 class Program:
@@ -118,10 +118,10 @@ class Program:
         child = Child(self.model, [str(self._python), str(_HELPER), driver], self._limits, self._variables)
         try:
             child.send(self._hello)
-            said = child.receive(starting=True)
-            if "fatal" in said:
-                raise UserError(self.fatal(said, child))
-            return child, protocol.ready(said)
+            message = child.receive(starting=True)
+            if "fatal" in message:
+                raise UserError(self.fatal(message, child))
+            return child, protocol.ready(message)
         except Died as death:
             raise UserError(
                 f"{self.name}: {self.model} does not start: {death}; correct the driver"
@@ -133,10 +133,10 @@ class Program:
             child.close()
             raise
 
-    def fatal(self, said: dict[str, Any], child: Child) -> str:
+    def fatal(self, message: dict[str, Any], child: Child) -> str:
         """The line for a driver that gave up."""
         child.close()
-        return f"{self.name}: {self.model}: {said['fatal']!s:.500}; {child.log} has what it printed"
+        return f"{self.name}: {self.model}: {message['fatal']!s:.500}; {child.log} has what it printed"
 
     def broken(self, problem: Broken) -> str:
         """The line for a driver that breaks the protocol."""
@@ -216,10 +216,10 @@ class ProgramEngine:
 
     def receive(self) -> dict[str, Any]:
         """The next message about a question. Raises Died, Broken, and UserError if the driver gives up."""
-        said = self._child.receive()
-        if "fatal" in said:
-            raise UserError(self._program.fatal(said, self._child))
-        return said
+        message = self._child.receive()
+        if "fatal" in message:
+            raise UserError(self._program.fatal(message, self._child))
+        return message
 
     def done(self, number: int, job: Job) -> None:
         """Removes the images of a question."""
@@ -271,11 +271,11 @@ class _Round:
                 yield from self._fill()
                 if not self._flight:
                     return
-                said = self._engine.receive()
+                message = self._engine.receive()
             except Died as death:
                 yield from self._after(death)
                 continue
-            yield self._read(said)
+            yield self._read(message)
 
     def _fill(self) -> Iterator[Answered]:
         """Sends as many jobs as may be under way. Raises Died."""
@@ -300,13 +300,13 @@ class _Round:
         """Whether a question that the driver owed at its death is under way."""
         return any(_key(job) in self._struck for job in self._flight.values())
 
-    def _read(self, said: dict[str, Any]) -> Answered:
+    def _read(self, message: dict[str, Any]) -> Answered:
         """The answer in a message. Raises Broken if nobody asked for it, UserError after many without one."""
-        number = said.get("id")
+        number = message.get("id")
         job = self._flight.pop(number, None) if isinstance(number, int) else None
         if job is None or not isinstance(number, int):
             raise Broken(f"it answers {number!r:.40}, which it was not asked or has answered")
-        answer, flags = protocol.answer(said, job)
+        answer, flags = protocol.answer(message, job)
         self._engine.done(number, job)
         self._deaths = 0
         again = isinstance(answer, Refusal) and answer.transient

@@ -109,11 +109,11 @@ def _end(child: "subprocess.Popen[bytes]") -> None:
 
 def _children(process: int) -> list[int]:
     """Children of a process that live or wait to be collected."""
-    found: list[int] = []
+    children: list[int] = []
     for path in Path(f"/proc/{process}/task").glob("*/children"):
         with contextlib.suppress(OSError):
-            found += map(int, path.read_text().split())
-    return found
+            children += map(int, path.read_text().split())
+    return children
 
 
 def _signal_group(group: int, which: int) -> None:

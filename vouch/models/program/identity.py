@@ -112,8 +112,8 @@ def _commit(folder: Path) -> str | None:
     if not (folder / ".git").exists():
         return None
     asked = ["git", "-C", str(folder), "rev-parse", "HEAD"]
-    told = subprocess.run(asked, capture_output=True, text=True, check=False)
-    return told.stdout.strip() if re.fullmatch(r"[0-9a-f]{40,64}\s*", told.stdout) else None
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if re.fullmatch(r"[0-9a-f]{40,64}\s*", done.stdout) else None
 
 
 def program_pin(name: str, program: Program, parts: Mapping[str, Path], whole: bool = True) -> ProgramPin:
@@ -158,8 +158,8 @@ def check_code(
         if now.get(file) != driver_digests.get(file):
             raise UserError(f"{Path(driver).parent / file}: not as pinned; {again}")
     if code is not None:
-        found, commit = code_digest(Path(code))
-        if found != digest:
+        present, commit = code_digest(Path(code))
+        if present != digest:
             at = f" (now at commit {commit[:12]})" if commit else ""
             raise UserError(f"{code}: its code is not as pinned{at}; {again}")
 

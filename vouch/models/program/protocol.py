@@ -87,7 +87,7 @@ def request(number: int, job: Job, images: Sequence[str]) -> dict[str, Any]:
     return line | {"max_tokens": question.max_tokens, "stop": question.stop} | drawn
 
 
-def message(line: bytes) -> dict[str, Any]:
+def parsed(line: bytes) -> dict[str, Any]:
     """The mapping in a line. Raises Broken."""
 
     def refuse(name: str) -> float:
@@ -104,11 +104,11 @@ def message(line: bytes) -> dict[str, Any]:
     return value
 
 
-def ready(said: Mapping[str, Any]) -> Ready:
+def ready(message: Mapping[str, Any]) -> Ready:
     """The first answer of a driver. Raises Broken."""
-    if said.get("ready") != 1:
-        raise Broken(f"its first line is not {{'ready': 1, ...}} but has {', '.join(map(str, said))[:80]}")
-    outputs, versions = said.get("outputs"), said.get("versions")
+    if message.get("ready") != 1:
+        raise Broken(f"its first line is not {{'ready': 1, ...}} but has {', '.join(map(str, message))[:80]}")
+    outputs, versions = message.get("outputs"), message.get("versions")
     if not isinstance(outputs, list) or not outputs or not all(one in OUTPUTS for one in outputs):
         raise Broken(f"`outputs` of ready is not a list of {', '.join(OUTPUTS)}")
     if (
@@ -117,74 +117,74 @@ def ready(said: Mapping[str, Any]) -> Ready:
         or not all(isinstance(one, str) and len(one) < 200 for pair in versions.items() for one in pair)
     ):
         raise Broken("`versions` of ready is no mapping from packages to versions")
-    batch = _count(said, "batch", 1)
+    batch = _count(message, "batch", 1)
     try:
-        probe = ProbeAnswer.model_validate(said["probe"]) if said.get("probe") else None
+        probe = ProbeAnswer.model_validate(message["probe"]) if message.get("probe") else None
     except ValueError as error:
         raise Broken(
             f"`probe` of ready is not {{prompt, letters}} ({' '.join(str(error).split()):.120})"
         ) from None
-    device = said.get("device")
+    device = message.get("device")
     if not isinstance(device, str) or not device.isprintable() or not 0 < len(device) < 40:
         raise Broken("`device` of ready is no short text")
     ordered = [output for output in OUTPUTS if output in outputs]
     return Ready(ordered, device, min(batch, MOST_AHEAD), versions, probe)
 
 
-def answer(said: Mapping[str, Any], job: Job) -> tuple[Answer, list[str]]:
+def answer(message: Mapping[str, Any], job: Job) -> tuple[Answer, list[str]]:
     """The answer in a line that has an id, and its flags. Raises Broken if it does not fit the question."""
     for name, transient in (("refused", False), ("again", True)):
-        if name in said:
-            return Refusal(_words(said, name), transient=transient), []
+        if name in message:
+            return Refusal(_words(message, name), transient=transient), []
     if job.output == LETTERS:
-        return _letters(said, job.question)
+        return _letters(message, job.question)
     if job.output == LIKELIHOOD:
         count = len(job.question.options)
-        nll, tokens = _numbers(said, "nll", count, low=-SLACK), said.get("tokens")
+        nll, tokens = _numbers(message, "nll", count, low=-SLACK), message.get("tokens")
         if not isinstance(tokens, list) or len(tokens) != count or not all(map(_whole, tokens)):
             raise Broken(f"`tokens` are not {count} counts")
         return LikelihoodAnswer(nll, tokens), []
-    return _text(said, job.question), []
+    return _text(message, job.question), []
 
 
-def _letters(said: Mapping[str, Any], question: Question) -> tuple[LetterAnswer, list[str]]:
+def _letters(message: Mapping[str, Any], question: Question) -> tuple[LetterAnswer, list[str]]:
     count = len(question.labels)
-    logits, spelling = _numbers(said, "logits", count), said.get("spelling")
-    mass = _number(said, "letter_mass", 0.0, 1.0)
+    logits, spelling = _numbers(message, "logits", count), message.get("spelling")
+    mass = _number(message, "letter_mass", 0.0, 1.0)
     if spelling not in (None, "", " "):
         raise Broken("`spelling` is neither nothing nor a space")
-    other = _numbers(said, "other_logits", count) if said.get("other_logits") is not None else None
-    bracket = _number(said, "bracket_mass", 0.0, 1.0) if said.get("bracket_mass") is not None else None
-    nll = _number(said, "nll", 0.0) if said.get("nll") is not None else None
-    entropy = _number(said, "entropy", 0.0)
+    other = _numbers(message, "other_logits", count) if message.get("other_logits") is not None else None
+    bracket = _number(message, "bracket_mass", 0.0, 1.0) if message.get("bracket_mass") is not None else None
+    nll = _number(message, "nll", 0.0) if message.get("nll") is not None else None
+    entropy = _number(message, "entropy", 0.0)
     read = LetterAnswer(logits, spelling, other, None, mass, bracket, nll, entropy)
-    flags = said.get("flags", [])
+    flags = message.get("flags", [])
     if not isinstance(flags, list) or not all(flag in FLAGS for flag in flags):
         raise Broken(f"`flags` are others than {', '.join(FLAGS)}")
     return read, letter_flags(logits, mass) + list(dict.fromkeys(flags))
 
 
-def _text(said: Mapping[str, Any], question: Question) -> TextAnswer:
-    text = said.get("text")
+def _text(message: Mapping[str, Any], question: Question) -> TextAnswer:
+    text = message.get("text")
     if not isinstance(text, str) or len(text.encode("utf-8", "surrogatepass")) > LONGEST:
         raise Broken("`text` is no text")
     if any("\ud800" <= char <= "\udfff" for char in text):
         raise Broken("`text` has half a surrogate pair")
-    logprobs, entropies, eos = said.get("logprobs"), said.get("entropies"), said.get("eos")
+    logprobs, entropies, eos = message.get("logprobs"), message.get("entropies"), message.get("eos")
     steps = None if logprobs is None else len(logprobs) if isinstance(logprobs, list) else -1
     if logprobs is not None:
-        logprobs = _numbers(said, "logprobs", steps, high=SLACK)
+        logprobs = _numbers(message, "logprobs", steps, high=SLACK)
         if len(logprobs) > question.max_tokens:
             raise Broken(f"`logprobs` are {len(logprobs)}, of at most {question.max_tokens} tokens")
     if entropies is not None:
-        entropies = _numbers(said, "entropies", len(logprobs or ()), low=-SLACK)
+        entropies = _numbers(message, "entropies", len(logprobs or ()), low=-SLACK)
     if eos is not None and (not _whole(eos, 0) or (logprobs is not None and eos >= len(logprobs))):
         raise Broken("`eos` is no position of a token")
     return TextAnswer(text, logprobs, entropies, eos, stopped=bool(question.stop) and question.stop in text)
 
 
-def _words(said: Mapping[str, Any], name: str) -> str:
-    words = said[name]
+def _words(message: Mapping[str, Any], name: str) -> str:
+    words = message[name]
     if not isinstance(words, str) or not words.strip():
         raise Broken(f"`{name}` gives no reason")
     line = "".join(
@@ -194,9 +194,9 @@ def _words(said: Mapping[str, Any], name: str) -> str:
 
 
 def _numbers(
-    said: Mapping[str, Any], name: str, count: int | None, low: float = -math.inf, high: float = math.inf
+    message: Mapping[str, Any], name: str, count: int | None, low: float = -math.inf, high: float = math.inf
 ) -> list[float]:
-    values = said.get(name)
+    values = message.get(name)
     if not isinstance(values, list) or len(values) != count:
         got = len(values) if isinstance(values, list) else "none"
         raise Broken(f"`{name}` has {got} numbers, not {count}")
@@ -205,9 +205,9 @@ def _numbers(
     return [float(value) for value in values]
 
 
-def _number(said: Mapping[str, Any], name: str, low: float, high: float = math.inf) -> float:
+def _number(message: Mapping[str, Any], name: str, low: float, high: float = math.inf) -> float:
     """A number within its bounds, but for rounding. Raises Broken."""
-    value = said.get(name)
+    value = message.get(name)
     if not _finite(value) or not low - SLACK <= float(value) <= high + SLACK:  # type: ignore[arg-type]
         raise Broken(f"`{name}` is {value!r:.40}, not a number from {low:g} to {high:g}")
     return float(value)  # type: ignore[arg-type]
@@ -226,8 +226,8 @@ def _whole(value: object, least: int = 1) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value < 1 << 31
 
 
-def _count(said: Mapping[str, Any], name: str, least: int) -> int:
-    value = said.get(name)
+def _count(message: Mapping[str, Any], name: str, least: int) -> int:
+    value = message.get(name)
     if not isinstance(value, int) or not _whole(value, least):
         raise Broken(f"`{name}` of ready is {value!r:.40}, not a number from {least}")
     return value
