@@ -7,7 +7,8 @@ def save_words(folder):
     from transformers import LlamaTokenizer
 
     spoken = "Which animal is shown? A. cat B. dog USER: ASSISTANT: Human: AI: Answer with the letter. A B C D A B C D "
-    text = [spoken * 2 + chr(97 + n) for n in range(26)]
+    # the piece learnt first has the score 0, which old versions of transformers take for none
+    text = [spoken * 2 + "oo " * 99 + chr(97 + n) for n in range(26)]
     folder.mkdir(parents=True)
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(text),

@@ -109,11 +109,12 @@ def code_digest(folder: Path) -> tuple[str, str | None]:
 
 
 def _commit(folder: Path) -> str | None:
-    if not (folder / ".git").exists():
-        return None
-    asked = ["git", "-C", str(folder), "rev-parse", "HEAD"]
+    """The commit of the clone that a folder is, or lies in; None for a folder of this checkout."""
+    asked = ["git", "-C", str(folder), "rev-parse", "HEAD", "--show-toplevel"]
     done = subprocess.run(asked, capture_output=True, text=True, check=False)
-    return done.stdout.strip() if re.fullmatch(r"[0-9a-f]{40,64}\s*", done.stdout) else None
+    commit, _, top = done.stdout.strip().partition("\n")
+    own = not top or Path(top).resolve() == Path.cwd().resolve()
+    return None if own or not re.fullmatch("[0-9a-f]{40,64}", commit) else commit
 
 
 def program_pin(name: str, program: Program, parts: Mapping[str, Path], whole: bool = True) -> ProgramPin:
