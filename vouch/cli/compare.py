@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy.stats import binomtest
+import scipy
 
 from vouch.cli.command import argument, command, json_argument, wide_argument
 from vouch.cli.compare_screen import screen
 from vouch.cli.gate import exit_status, failures, rule, unjudged
 from vouch.cli.leaderboard import (
+    OF_LINES,
     Cells,
     Column,
     Row,
@@ -23,6 +24,7 @@ from vouch.cli.leaderboard import (
     cells,
     left_out,
     main_outputs,
+    over_all,
     small,
     warn_if_outdated,
 )
@@ -125,7 +127,7 @@ def run(options: argparse.Namespace) -> int:
     rows = [row for row in every if row["variation"] == options.variation]
     first, second = (_outcomes(name, rows, options) for name in (options.first, options.second))
     if options.variation == ORIGINAL:
-        everyone = cells(LEADERBOARD.read(intact(LEADERBOARD_PATH)).to_pylist(), "clean")
+        everyone = cells(over_all(LEADERBOARD.read(intact(LEADERBOARD_PATH)), OF_LINES), "clean")
         tested = corrected(DIFFERENCES.read(intact(DIFFERENCES_PATH)).to_pylist(), everyone)
     else:
         tested = differences_in(pa.concat_tables([first, second]), config)
@@ -343,7 +345,7 @@ def counts(both: pd.DataFrame) -> dict[str, float | None] | None:
         "first_only": only[0],
         "second_only": only[1],
         "neither": int((~first & ~second).sum()),
-        "mcnemar_p": float(binomtest(min(only), sum(only)).pvalue) if sum(only) else 1.0,
+        "mcnemar_p": float(scipy.stats.binomtest(min(only), sum(only)).pvalue) if sum(only) else 1.0,
     }
 
 

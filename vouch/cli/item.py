@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import softmax
+import scipy
 
 from vouch.cli.command import argument, command, json_argument, path_argument, wide_argument
 from vouch.cli.item_screen import FLIPPED, NOT_FLIPPED, SAME, question, screen
@@ -201,7 +201,7 @@ def _options(
 ) -> list[dict[str, Any]]:
     """An entry for each option, for JSON; a number is null if it is unknown, or not finite."""
     with np.errstate(invalid="ignore"):
-        shares = softmax(scores).tolist() if scores else []
+        shares = scipy.special.softmax(scores).tolist() if scores else []
     of_option = {each["option"]: each for each in responses} if row["output"] == LIKELIHOOD else {}
     entries = []
     for index, score in enumerate(scores):

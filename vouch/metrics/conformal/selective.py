@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betainc, betaincinv
+import scipy
 
 from vouch.metrics.conformal.sets import Splits, quantile
 from vouch.metrics.intervals import Interval, mean_interval
@@ -92,14 +92,13 @@ def one_of_each(confidence: Floats, right: Floats, groups: Ints, seed: int) -> I
 
 def tail(answers: Array, errors: Array, max_risk: float) -> Array:
     """P(at most this many errors among the answers) if a share `max_risk` were wrong (binomial law)."""
-    return np.asarray(
-        np.where(errors < answers, betainc(np.maximum(answers - errors, 1), errors + 1, 1 - max_risk), 1.0)
-    )
+    at_most = scipy.special.betainc(np.maximum(answers - errors, 1), errors + 1, 1 - max_risk)
+    return np.asarray(np.where(errors < answers, at_most, 1.0))
 
 
 def upper_bound(answers: Array, errors: Array, level: float) -> Array:
     """Upper bound of the share of wrong answers, with probability `level` (Clopper and Pearson 1934)."""
-    bound = betaincinv(errors + 1, np.maximum(answers - errors, 1), level)
+    bound = scipy.special.betaincinv(errors + 1, np.maximum(answers - errors, 1), level)
     return np.asarray(np.where(errors < answers, bound, 1.0))
 
 
