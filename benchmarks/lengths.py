@@ -25,7 +25,7 @@ from benchmarks._asking import MARKS
 from benchmarks._clock import seconds
 from benchmarks._figure import figure
 from benchmarks._llava import SMALL, as_published, load, sentence
-from vouch.models.batching import Bucket, PlannedRow, Tokens, count_passes, padded_length, planned_rows
+from vouch.models.batching import Bucket, PlannedRow, TokenCounts, count_passes, padded_length, planned_rows
 from vouch.models.config import ExtractConfig
 from vouch.models.decoder.engine import shared_prefix
 from vouch.models.engine import Engine, LetterAnswer, Pack, Question
@@ -73,7 +73,7 @@ def shares(asked: list[tuple[int, list[int]]], bucket: Bucket) -> tuple[float, f
     for prompt, options in asked:
         for output in OUTPUTS:
             scored = tuple(options) if output == LIKELIHOOD else ()
-            rows.update(planned_rows(output, [Tokens(prompt, prompt, scored)], after_image=True))
+            rows.update(planned_rows(output, [TokenCounts(prompt, prompt, scored)], after_image=True))
     passes = count_passes(rows, BATCH, bucket)
     real = sum(row.tokens * number for row, number in rows.items())
     of_rows = sum(padded_length(row.tokens, bucket) * number for row, number in rows.items())

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
-from vouch.prompts.asking import CachedModel, Reply, Writer
+from vouch.prompts.asking import CachedModel, Reply, Responder
 from vouch.prompts.rewrites.config import RewriteConfig
 from vouch.prompts.rewrites.engines import rules
 from vouch.prompts.rewrites.table import (
@@ -39,7 +39,7 @@ def read_questions(path: Path) -> dict[str, bool]:
     return questions
 
 
-def rewriter_of(config: RewriteConfig, dataset: str) -> tuple[Writer[RewriteTask], str]:
+def rewriter_of(config: RewriteConfig, dataset: str) -> tuple[Responder[RewriteTask], str]:
     """The rewriter, and its name in the table. Raises UserError."""
     if config.model is None:
         return rules.Rules(), f"rules/{rules.REVISION}"

@@ -103,7 +103,7 @@ def _metrics(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(list(rows), schema=METRICS.schema)
 
 
-def silent(metrics: pa.Table) -> dict[str, int]:
+def unanswered_prompts(metrics: pa.Table) -> dict[str, int]:
     """The number of prompts without an answer, if there are any, from one model's rows of METRICS."""
     of_metric = metrics.filter(pc.equal(metrics["metric"], UNANSWERED)).to_pylist()
     return {
@@ -137,15 +137,16 @@ def main(run: Run) -> None:
             pass
     BLIND.write(blind_path(scoring.dataset), scoring.solved)
     scoring.cache.forget_others()
-    if scoring.silent:
-        run.note(UNANSWERED, scoring.silent)
+    if scoring.unanswered:
+        run.note(UNANSWERED, scoring.unanswered)
 
 
 class DatasetScoring:
     """The scores of one dataset, model by model.
 
     parts: their number for one model: one for each output of a variation, and one for comparisons.
-    silent: the number of prompts without an answer, by model, variation and output. solved: rows of BLIND.
+    unanswered: the number of prompts without an answer, by model, variation and output. solved: rows of
+    BLIND.
     """
 
     def __init__(self, run: Run) -> None:
@@ -171,7 +172,7 @@ class DatasetScoring:
         self.parts = 1 + len(
             {(row["variation"], each) for row in asked for each in row["outputs"] or [LETTERS]}
         )
-        self.cache, self.silent = ResultCache(SCORED / self.dataset), dict[str, int]()
+        self.cache, self.unanswered = ResultCache(SCORED / self.dataset), dict[str, int]()
         self.solved: list[dict[str, Any]] = []
 
     def write(self, models: Sequence[str], writers: Sequence[TableWriter]) -> Iterator[None]:
@@ -182,7 +183,7 @@ class DatasetScoring:
             tables = yield from self._of(model)
             for writer, table in zip(writers, tables, strict=True):
                 writer.table(table)
-            self.silent |= silent(tables[0])
+            self.unanswered |= unanswered_prompts(tables[0])
             if blind:
                 answers.append(graded(tables[1]))
         if blind:

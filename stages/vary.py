@@ -6,14 +6,12 @@ Output   data/prompts/NAME.parquet, in the order of the items, and within each i
 """
 
 import gc
-from itertools import groupby
 from pathlib import Path
 
 from vouch.params.start import run_stage
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.run import Run
 from vouch.prompts.build import (
-    Before,
     ItemBuilder,
     Prompts,
     Rewrites,
@@ -50,17 +48,10 @@ def main(run: Run) -> None:
     prompts = Prompts(variations, template, config.name, text_cap(template, source), config.asked)
     with PROMPTS.writer(prompts_path(name)) as table:
         items = run.progress(read_items(source, builder), total=total, label=f"vary {name}")
-        for _, group in groupby(items, key=lambda item: item.group):
-            before: Before = {}
-            for item in group:
-                if not item.kept:
-                    continue
-                asked += 1
-                try:
-                    for row in prompts.rows(item, before):
-                        table.row(row)
-                except UserError as error:
-                    raise UserError(f"{source}: {error}") from None
+        for rows in prompts.of_items(items, source):
+            asked += 1
+            for row in rows:
+                table.row(row)
         if not asked and config.rows != "all":
             raise UserError(
                 f"{source}: no item has an image to exchange, so datasets.{name}.rows: {config.rows} leaves "

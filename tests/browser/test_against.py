@@ -1,18 +1,28 @@
 """The page of `vouch report --against` in a real browser: one file, from the disk, without network."""
 
-from vouch.cli.against import GAINED, LOST, Answers, Change, Comparison, Number, Outputs, Questions, Setting
+from vouch.cli.against import (
+    GAINED,
+    LOST,
+    Answers,
+    Change,
+    NumberPair,
+    Outputs,
+    Questions,
+    RunComparison,
+    Setting,
+)
 from vouch.cli.against_page import page
 
 LINE = ("shapes", "original", "letters", "alpha")
-FOUND = Comparison(
+FOUND = RunComparison(
     settings=[Setting("params.yaml", "score.alpha", "0.2", "0.1")],
     outputs=[Outputs("score", 3, 1, 0)],
     then_only=["model old"],
     now_only=[],
     numbers=[
-        Number(LINE, ("set_size", "lac"), 1.5, 1.5, 0.0, None, None, 300, 300),
-        Number(LINE, ("accuracy", ""), 0.5, 0.6, 0.1, 0.05, 0.15, 300, 300),
-        Number(LINE, ("ece", ""), 0.05, 0.06, 0.01, -0.01, 0.03, 300, 300),
+        NumberPair(LINE, ("set_size", "lac"), 1.5, 1.5, 0.0, None, None, 300, 300),
+        NumberPair(LINE, ("accuracy", ""), 0.5, 0.6, 0.1, 0.05, 0.15, 300, 300),
+        NumberPair(LINE, ("ece", ""), 0.05, 0.06, 0.01, -0.01, 0.03, 300, 300),
     ],
     answers=[
         Answers(

@@ -66,9 +66,9 @@ def chatty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def silent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def letterless(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project in which tiny_a has not a single letter on left."""
-    folder = made(tmp_path_factory.mktemp("silent"))
+    folder = made(tmp_path_factory.mktemp("letterless"))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         path = letters_path("tiny_a", "left")
@@ -135,9 +135,9 @@ def test_letters_that_nobody_said_have_no_rank(
 
 
 def test_a_model_without_answers_is_named_with_the_reason(
-    silent: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
+    letterless: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
 ) -> None:
-    monkeypatch.chdir(silent)
+    monkeypatch.chdir(letterless)
     told = f"tiny_a has no letters on left: {NO_LOGPROBS}."
     advice = f"tiny_a has no answers to left at all. {REMEDY[LETTERS]}"
     shown = vouch("show")
@@ -157,7 +157,7 @@ def test_a_model_without_answers_is_named_with_the_reason(
 def test_the_main_request_type_is_the_first_that_compares_two_models() -> None:
     every = [(model, "kites", output) for model in "abcde" for output in (WORDS, LETTERS)]
     letters = [place for place in every if place[2] == LETTERS]
-    for mute, outputs in (
+    for unanswered, outputs in (
         ([], (LETTERS, WORDS)),
         (letters[:1], (LETTERS, WORDS)),  # one server without letters moves no headline
         (letters[:3], (LETTERS, WORDS)),
@@ -167,7 +167,7 @@ def test_the_main_request_type_is_the_first_that_compares_two_models() -> None:
         (every[2:], (LETTERS, WORDS)),
         (every, (LETTERS, WORDS)),  # something must be said of it
     ):
-        assert outputs_of(every, mute) == {"kites": outputs}
+        assert outputs_of(every, unanswered) == {"kites": outputs}
     assert outputs_of([]) == {}
 
 

@@ -286,7 +286,7 @@ def test_the_plan_says_what_a_server_has_no_answers_to_and_how_to_ask_it(
         assert "quiet gives no letters: models.lock names only text " in planned
         assert ("quiet is asked nothing of left" in planned) == bool(advice) and advice in planned
         counted = json.loads(vouch("plan", "mine", "--json"))
-        assert counted["lacking"]["quiet"]["letters"] == "models.lock names only text"
+        assert counted["unsupported"]["quiet"]["letters"] == "models.lock names only text"
         assert bool(counted["answers"]) != bool(advice), "what is refused is not counted"
 
 

@@ -25,7 +25,7 @@ from vouch.models.batching import Passes, PlannedRow
 from vouch.models.config import ExtractConfig, Sampling
 from vouch.models.lock_entry import LockEntry, Prices
 from vouch.models.packs import PACK_PROMPTS
-from vouch.models.unsupported import cannot_give
+from vouch.models.unsupported import unsupported_outputs
 from vouch.params.start import run_stage
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.digests import Digests
@@ -35,7 +35,7 @@ from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import Item
 from vouch.report.gates import SIGNIFICANCE
 from vouch.tables.answered import Reasoning
-from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, PROMPTS, TEXT, prompts_path
+from vouch.tables.asked import ITEMS, LETTERS, LIKELIHOOD, OUTPUTS, PROMPTS, TEXT, items_path, prompts_path
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH
 
 GREEDY = ExtractConfig(batch=4, bucket=8, threads=1)
@@ -235,6 +235,10 @@ def test_own_questions_are_counted_as_the_stages_will_count_them(
         screen
     )
     assert "as if no question" not in vouch("plan")
+    for name, entry in datasets.items():
+        groups = [row["group"] for row in ahead.questions(name, DatasetEntry.model_validate(entry))]
+        of_items = ITEMS.read(items_path(name))["group"].to_pylist()
+        assert list(map(groups.index, groups)) == list(map(of_items.index, of_items)), name
 
 
 def test_questions_that_are_not_read_are_bounded(
@@ -349,7 +353,7 @@ def test_the_price_of_requests_to_a_server() -> None:
     plain = Count(40, outputs, trees | {PlannedRow(TEXT, 50): 8}, {"original": 8}, without_images=alone)
 
     def asked(entry: LockEntry, config: ExtractConfig = SAMPLED) -> list[Count]:
-        return [plain.of(config, "m", "d", lacking=cannot_give(entry))]
+        return [plain.of(config, "m", "d", unsupported=unsupported_outputs(entry))]
 
     words = 40 * 71 + 8 * 6 * 90  # a server reads each prompt whole
     read = words + 88 * (85 + 4 * 170)

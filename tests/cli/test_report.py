@@ -18,7 +18,18 @@ from stages.compare import main as compare
 from stages.score import main as score
 from tests.cli.conftest import Vouch, lay_out, set_params
 from tests.cli.scored import COUNT, HOSTILE, build, stage
-from vouch.cli.against import CHANGED, GAINED, LISTED, LOST, MOVED, SAME, Comparison, Number, Side, against
+from vouch.cli.against import (
+    CHANGED,
+    GAINED,
+    LISTED,
+    LOST,
+    MOVED,
+    SAME,
+    NumberPair,
+    RunComparison,
+    Side,
+    against,
+)
 from vouch.cli.against_page import page
 from vouch.cli.leaderboard import cells
 from vouch.cli.report import ANSWERS, summary
@@ -56,7 +67,7 @@ def side(folder: Path, settings: Any = SETTINGS, **rows: Callable[[Any], bool]) 
     return Side(settings, {"score@both": digests}, cells(kept, "clean"), 15, lambda path: folder / path)
 
 
-def number(found: Comparison, metric: str) -> Number:
+def number(found: RunComparison, metric: str) -> NumberPair:
     (one,) = (each for each in found.numbers if (each.line, each.column[0]) == (LINE, metric))
     return one
 

@@ -18,7 +18,7 @@ def raw(**changes):
 
 
 def flags_of(item, pictures):
-    return sorted(item_flags(clean(item, pictures), item.options, pictures))
+    return sorted(item_flags(clean(item, [one.digest for one in pictures]), item.options, pictures))
 
 
 def noise(mode="RGB", size=(40, 30)):

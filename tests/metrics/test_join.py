@@ -142,10 +142,10 @@ def test_prompts_without_an_answer_are_counted_and_left_out() -> None:
 
 def test_a_row_may_be_missing_only_with_a_problem() -> None:
     letters, prompts, items = tables(simulate(5, 4))
-    silent = unanswer(letters, 0, 1, 2, 3)
-    (block,) = join(silent, prompts, items, WHERE)
+    unanswered = unanswer(letters, 0, 1, 2, 3)
+    (block,) = join(unanswered, prompts, items, WHERE)
     assert not len(block.responses) and not block.asked.answered.any()
-    assert "prompt 0/original was asked but has no row" in refused(silent.slice(1), prompts, items)
+    assert "prompt 0/original was asked but has no row" in refused(unanswered.slice(1), prompts, items)
 
 
 CENSORED = [1.0, float("-inf"), 2.0, float("-inf"), float("-inf"), float("-inf")]

@@ -56,12 +56,12 @@ def test_texts_have_tokens_and_a_row_for_each_temperature() -> None:
     rows, outcomes = score_texts("m", "d", block, config())
     found = text_scores("m", "d", block, outcomes, config())
     assert found.schema.equals(LABEL_FREE.schema)
-    first, second, sampled, silent = found.to_pylist()
+    first, second, sampled, unanswered = found.to_pylist()
     assert [first[name] for name in TOKENS] == pytest.approx([0.5, 1.5, 1.5, 1.0, 0.1, 0.5, 0.5, 0.3])
     assert [second[name] for name in TOKENS] == [None] * 8
     assert (first["performance"], second["performance"]) == (1, 0)
     assert (sampled["temperature"], sampled["agreement"], sampled["performance"]) == (0.5, 0.5, 1)
-    assert [silent[name] for name in SAMPLES] == [None, None]
+    assert [unanswered[name] for name in SAMPLES] == [None, None]
     metrics = {row["metric"]: row["value"] for row in rows if row["protocol"] == "clean"}
     assert metrics["sample_bleu"] == pytest.approx(sampled["sample_bleu"])
 

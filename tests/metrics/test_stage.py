@@ -120,11 +120,13 @@ def test_a_refusal_names_the_file_and_the_prompt_and_writes_nothing(run: Score) 
     assert metrics_path("left").exists() and not metrics_path("right").exists()
 
 
-def give_silent(dataset: str, responses: Responses, silent: list[int], categories: tuple[str, ...]) -> None:
+def give_unanswered(
+    dataset: str, responses: Responses, unanswered: list[int], categories: tuple[str, ...]
+) -> None:
     """Like `give`, with rows that have no answer."""
     give(dataset, responses, categories=categories)
     letters = LETTERS.read(letters_path("tiny_a", dataset))
-    for row in silent:
+    for row in unanswered:
         letters = replace_row(letters, row, {"logits": None, "problem": "no answer in 60 s"})
     fill(LETTERS, letters_path("tiny_a", dataset), letters)
 
@@ -141,7 +143,7 @@ def figures(dataset: str, metric: str) -> dict[tuple[str, str], tuple[float, int
 def test_unanswered_prompts_are_counted_beside_every_other_metric(run: Score) -> None:
     broken = simulate(0, 60)
     broken.defective[:6] = True
-    give_silent("left", broken, [0, 1, 7, 9, 11], ("a", "b"))
+    give_unanswered("left", broken, [0, 1, 7, 9, 11], ("a", "b"))
     noted = run()
     assert figures("left", "unanswered") == {
         ("faithful", "all"): (5 / 60, 60, False),
@@ -164,7 +166,7 @@ def test_unanswered_prompts_are_counted_beside_every_other_metric(run: Score) ->
 
 def test_a_model_that_never_answered_has_no_other_metric(run: Score) -> None:
     """One dead server must not hide the scores of other datasets, so it is no error."""
-    give_silent("left", simulate(0, 20), list(range(20)), ("a", "b"))
+    give_unanswered("left", simulate(0, 20), list(range(20)), ("a", "b"))
     run()
     rows = [row for row in metrics().to_pylist() if row["dataset"] == "left"]
     assert {row["metric"] for row in rows} == {"unanswered"} and {row["value"] for row in rows} == {1}

@@ -18,7 +18,7 @@ from vouch.models.batching import (
     Bucket,
     Passes,
     PlannedRow,
-    Tokens,
+    TokenCounts,
     Waiting,
     count_passes,
     padded_length,
@@ -125,11 +125,11 @@ def test_rows_of_a_pass() -> None:
 
 def test_planned_rows_by_hand() -> None:
     """Prompts after an image are a tree, without an image a row for each option, and texts a row each."""
-    pack = [Tokens(20, 20, (3, 1)), Tokens(22, 4, (5,))]
+    pack = [TokenCounts(20, 20, (3, 1)), TokenCounts(22, 4, (5,))]
     assert list(planned_rows(LIKELIHOOD, pack, True)) == [PlannedRow(LIKELIHOOD, 30, 8, tree=True)]
     rows = list(planned_rows(LIKELIHOOD, pack, False))
     assert [(row.tokens, row.positions) for row in rows] == [(22, 3), (20, 1), (26, 5)]
-    letters = [Tokens(20, 20), Tokens(22, 4)]
+    letters = [TokenCounts(20, 20), TokenCounts(22, 4)]
     assert list(planned_rows(LETTERS, letters, True)) == [PlannedRow(LETTERS, 24, 2, tree=True)]
     for after_image in (True, False):
         assert list(planned_rows(TEXT, letters[:1], after_image)) == [PlannedRow(TEXT, 20)]
@@ -159,7 +159,7 @@ def test_planned_rows_are_those_that_are_made(
         question = Question("q", None, "", max_tokens=9)
         shown = (0,) * after_image
         prepared.append(Prepared(question, (*shown, *ids), len(shown), {}, {}, None, options))
-        lengths.append(Tokens(len(ids), own if lengths else len(ids), tuple(sizes)))
+        lengths.append(TokenCounts(len(ids), own if lengths else len(ids), tuple(sizes)))
     for bucket in BUCKETS:
         made = jobs(output, prepared, "trie", bucket, lambda _: True)
         shapes = [(row.length, len(row.wanted), row.trie is not None, output == TEXT) for row in made]

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 from tests.report.html_page import Page
@@ -31,7 +30,7 @@ from vouch.report.cards import ALONE, BREAKS
 from vouch.report.claims import answers_alone, wrong_at
 from vouch.report.config import ReportConfig
 from vouch.report.coverage import transfer_coverages
-from vouch.report.evidence import Answered
+from vouch.report.evidence import AnswerCounts
 from vouch.report.formatting import NARROW
 from vouch.report.gates import MINIMUM
 from vouch.report.loading import _tokens, load
@@ -62,7 +61,15 @@ from vouch.report.pages.transfer import TRANSFER_SECTION
 from vouch.report.pages.variations import VARIATIONS_FIGURE, VARIATIONS_SECTION
 from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.report.site import site
-from vouch.tables.answered import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
+from vouch.tables.answered import (
+    LETTERS,
+    LIKELIHOOD,
+    RESPONSES,
+    TEXT,
+    letters_path,
+    likelihood_path,
+    text_path,
+)
 from vouch.tables.results import NONE, TRANSFER
 
 NAMES = ("original", "option_order", "ls_n", "blank")
@@ -349,7 +356,7 @@ def test_who_answered(make: Make) -> None:
     models |= dict.fromkeys(locked, "models.lock")
     setup = {"models": models, "train": {"alpha": {}}, "locked": locked}
     answered = [
-        Answered(model, "shapes", "letters", 2, 2, 0, 0, (engine,), (), (), None)
+        AnswerCounts(model, "shapes", "letters", 2, 2, 0, 0, (engine,), (), (), None)
         for model, engine in (("hub", "transformers/3.1"), ("others", "released/1"))
     ]
     evidence = replace(make(Made()), setup=setup, answered=answered)
@@ -375,7 +382,7 @@ def test_who_answered(make: Make) -> None:
 )
 def test_tokens_are_counted_if_all_texts_tell(make: Make, tokens: tuple[int | None, ...], shown: str) -> None:
     answered = [
-        Answered("alpha", name, "text", 2, 2, 0, count, ("e/1",), (), (), None)
+        AnswerCounts("alpha", name, "text", 2, 2, 0, count, ("e/1",), (), (), None)
         for name, count in zip(("shapes", "signs"), tokens, strict=True)
     ]
     setup = {"models": {"alpha": "data/trained/alpha"}, "train": {}, "locked": {}}
@@ -383,13 +390,30 @@ def test_tokens_are_counted_if_all_texts_tell(make: Make, tokens: tuple[int | No
     assert grid is not None and grid.rows[0][5].text == shown
 
 
-def test_texts_without_log_probabilities_have_no_count() -> None:
-    full = {"problem": None, "logprobs": [-1.0, -2.0]}
-    for rows, count in (
-        ([full, {"problem": "cut", "logprobs": None}], 2),
-        ([full, {"problem": None, "logprobs": None}], None),
-    ):
-        assert _tokens(pa.Table.from_pylist(rows)) == count
+@pytest.mark.parametrize(
+    ("lists", "count"),
+    [
+        ([[-1.0, -2.0], [-3.0]], 3),
+        ([[-1.0, -2.0], "refused"], 2),
+        (["refused", "refused"], 0),
+        ([[-1.0, -2.0], None], None),
+        ([None, "refused"], None),
+        ([[-1.0], [], "refused"], 1),
+    ],
+)
+def test_texts_without_log_probabilities_have_no_count(
+    tmp_path: Path, lists: list[Any], count: int | None
+) -> None:
+    table = RESPONSES["text"].table
+    path, common = tmp_path / "alpha.text.parquet", {"temperature": 0.0, "sample": 0, "engine": "e/1"}
+    rows = [
+        {**common, "prompt": str(n), "problem": each}
+        if isinstance(each, str)
+        else {**common, "prompt": str(n), "text": "a b", "logprobs": each}
+        for n, each in enumerate(lists)
+    ]
+    table.write(path, rows)
+    assert _tokens(table.open(path), table.read(path)["problem"]) == count
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ class Outputs(NamedTuple):
     single: int
 
 
-class Number(NamedTuple):
+class NumberPair(NamedTuple):
     """A number of both runs. difference: now minus then, over `items` questions; low, high: its interval.
 
     items: questions that count on both sides; 0 if the answers cannot be paired. of: questions behind `now`.
@@ -149,7 +149,7 @@ class Questions(NamedTuple):
         return bool(self.other or self.then_only or self.now_only)
 
 
-class Comparison(NamedTuple):
+class RunComparison(NamedTuple):
     """All that `against` finds.
 
     variations: (dataset, variation) -> answers of all models that both runs have, and how many of them
@@ -160,7 +160,7 @@ class Comparison(NamedTuple):
     outputs: Sequence[Outputs]
     then_only: Sequence[str]
     now_only: Sequence[str]
-    numbers: Sequence[Number]
+    numbers: Sequence[NumberPair]
     answers: Sequence[Answers]
     variations: Mapping[tuple[str, str], tuple[int, int]]
     questions: Sequence[Questions]
@@ -180,9 +180,9 @@ class Comparison(NamedTuple):
         return not (differ or one_sided or self.states[MOVED] or self.states[CHANGED])
 
 
-def against(now: Side, then: Side, config: CompareConfig) -> Comparison:
+def against(now: Side, then: Side, config: CompareConfig) -> RunComparison:
     """Compares two runs. Raises UserError if a table is missing or damaged."""
-    numbers: list[Number] = []
+    numbers: list[NumberPair] = []
     answers: list[Answers] = []
     questions: list[Questions] = []
     notes: list[str] = []
@@ -210,7 +210,7 @@ def against(now: Side, then: Side, config: CompareConfig) -> Comparison:
                 common = frame[frame["both"]]
                 variations.update((dataset, name) for name in common["variation"])
                 changed.update((dataset, name) for name in common.loc[common["kind"] != "", "variation"])
-    return Comparison(
+    return RunComparison(
         settings=list(_settings(now.settings, then.settings)),
         outputs=_outputs(now.outs, then.outs),
         then_only=_only(then.numbers, now.numbers),
@@ -289,7 +289,7 @@ def _value(side: Side, line: Line, column: Column) -> float | None:
 
 def _numbers(
     now: Side, then: Side, line: Line, part: pd.DataFrame | None, config: CompareConfig
-) -> Iterator[Number]:
+) -> Iterator[NumberPair]:
     """The headline numbers of a line that either run has. part: the line's answers of both runs."""
     counted = [side.numbers[line].get(ACCURACY, {}).get("items") or 0 for side in (now, then)]
     kept = None
@@ -306,7 +306,7 @@ def _numbers(
         elif kept is not None and items and before is not None and after is not None:
             whole = after - before if counted == [items, items] else None
             gap = _gap(kept, column, (now.bins, then.bins), whole, config)
-        yield Number(line, column, before, after, *gap, items, counted[0])
+        yield NumberPair(line, column, before, after, *gap, items, counted[0])
 
 
 def _gap(

@@ -7,19 +7,19 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from vouch.cli.against import CHANGED, GAINED, LOST, MOVED, SAME, Answers, Comparison, Number
+from vouch.cli.against import CHANGED, GAINED, LOST, MOVED, SAME, Answers, NumberPair, RunComparison
 from vouch.cli.leaderboard import Line, long_name
 from vouch.report import formatting
 from vouch.report.config import ReportConfig
 from vouch.report.formatting import plural
 from vouch.report.site import STATIC, environment
-from vouch.report.table import Column, Measured
+from vouch.report.table import MISSING, Cell, Column, Measured, Tone, whole
 from vouch.tables.asked import LETTERS, ORIGINAL
 
 TEMPLATES = Path(__file__).parent / "templates"
 LISTED = 100  # questions with another content, or on one side only, that are named
 _LONGEST = 200  # characters of a parameter's value
-_NONE = "–"
+_NONE = MISSING.text
 _EXPLAINED = (
     "Moved: the 95 % interval of the difference excludes 0. Changed: the number differs, but the interval "
     "holds 0, or there is none. The difference is paired, over the questions that are the same in both runs; "
@@ -28,17 +28,7 @@ _EXPLAINED = (
 )
 
 
-class Cell(NamedTuple):
-    """text, with small print after it. key: to sort by, if not the text. link: its address."""
-
-    text: str
-    note: str = ""
-    key: float | None = None
-    tone: str = ""
-    link: str = ""
-
-
-class Part(NamedTuple):
+class FoldedGrid(NamedTuple):
     """A table. summary: the line that unfolds it; empty if it is always there."""
 
     caption: str
@@ -54,16 +44,16 @@ class Part(NamedTuple):
         return bool(self.summary)
 
 
-class Section(NamedTuple):
+class AgainstSection(NamedTuple):
     """A section of the page: paragraphs, then tables."""
 
     anchor: str
     title: str
     texts: Sequence[str]
-    parts: Sequence[Part]
+    parts: Sequence[FoldedGrid]
 
 
-def page(comparison: Comparison, title: str, items: str) -> str:
+def page(comparison: RunComparison, title: str, items: str) -> str:
     """The text of the page. title: of the commit. items: the path from the page to the page Items, empty if
     there is none."""
     items = quote(items)
@@ -98,7 +88,7 @@ def where(line: Line, model: bool = True) -> str:
     return f"{name} on {text}" if model else text
 
 
-def _sentences(comparison: Comparison) -> Iterator[str]:
+def _sentences(comparison: RunComparison) -> Iterator[str]:
     states = comparison.states
     if comparison.unchanged:
         yield "Every number and every answer is the same in both runs."
@@ -120,13 +110,13 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
     yield from (f"{note}." for note in comparison.notes)
 
 
-def _numbers(comparison: Comparison) -> Section:
+def _numbers(comparison: RunComparison) -> AgainstSection:
     heads = (
         *(Column("Model"), Column("Number"), Column("Then", numeric=True), Column("Now", numeric=True)),
         *(Column("Difference", numeric=True), Column("95 % interval", numeric=True), Column("Verdict")),
         Column("Questions in both", numeric=True),
     )
-    groups: dict[str, list[Number]] = {}
+    groups: dict[str, list[NumberPair]] = {}
     for one in comparison.numbers:
         groups.setdefault(where(one.line, model=False), []).append(one)
     parts = []
@@ -136,18 +126,20 @@ def _numbers(comparison: Comparison) -> Section:
         rows = [_number(one) for one in sorted(own, key=lambda one: one.state == SAME)]
         opens = MOVED in states or CHANGED in states
         parts.append(
-            Part(f"{name}: headline numbers of both runs", heads, rows, f"{name}: {', '.join(counts)}", opens)
+            FoldedGrid(
+                f"{name}: headline numbers of both runs", heads, rows, f"{name}: {', '.join(counts)}", opens
+            )
         )
-    return Section("numbers", "Numbers", [_EXPLAINED] if parts else [], parts)
+    return AgainstSection("numbers", "Numbers", [_EXPLAINED] if parts else [], parts)
 
 
-def _number(one: Number) -> list[Cell]:
+def _number(one: NumberPair) -> list[Cell]:
     measured = Measured(*one.column)
     digits, scale = measured.unit
 
     def shown(value: float | None, sign: bool = False) -> Cell:
         if value is None:
-            return Cell(_NONE, key=-1e308)
+            return MISSING
         text = formatting.number(scale * value, digits)
         return Cell(f"+{text}" if sign and value > 0 else text, key=value)
 
@@ -161,7 +153,7 @@ def _number(one: Number) -> list[Cell]:
     ]
 
 
-def _answers(comparison: Comparison, items: str) -> Section:
+def _answers(comparison: RunComparison, items: str) -> AgainstSection:
     """items: the address of the page Items; empty if there is none."""
     changed = [one for one in comparison.answers if one.changed or one.then_only or one.now_only]
     parts = [_changes(one, items, one is changed[0]) for one in changed]
@@ -173,19 +165,19 @@ def _answers(comparison: Comparison, items: str) -> Section:
         )
     heads = (Column("Dataset"), Column("Variation"), Column("Answers in both", numeric=True))
     rows = [
-        [Cell(dataset), Cell(long_name(name)), Cell(f"{count:,}", key=count), Cell(f"{other:,}", key=other)]
+        [Cell(dataset), Cell(long_name(name)), whole(count), whole(other)]
         for (dataset, name), (count, other) in comparison.variations.items()
         if other
     ]
     if rows:
         caption = "Changed answers of all models, by variation"
-        parts.append(Part(caption, (*heads, Column("Changed", numeric=True)), rows))
-    return Section("answers", "Answers", texts, parts)
+        parts.append(FoldedGrid(caption, (*heads, Column("Changed", numeric=True)), rows))
+    return AgainstSection("answers", "Answers", texts, parts)
 
 
-def _changes(one: Answers, items: str, opens: bool) -> Part:
+def _changes(one: Answers, items: str, opens: bool) -> FoldedGrid:
     heads = (Column("Question"), Column("Change"), Column("Answer then"), Column("Answer now"))
-    tones = {LOST: "bad", GAINED: "good"}
+    tones: dict[str, Tone] = {LOST: "bad", GAINED: "good"}
     rows = [
         [
             Cell(each.item, link=items and f"{items}#{quote(one.line[0], '')}/{quote(each.item, '')}"),
@@ -201,13 +193,13 @@ def _changes(one: Answers, items: str, opens: bool) -> Part:
     texts = [f"{left:,} more changed answers are left out."] if left else []
     single = ((one.now_only, "only this checkout"), (one.then_only, "only the commit"))
     texts += [f"{plural(count, 'prompt')} that {who} has." for count, who in single if count]
-    return Part(f"{where(one.line)}: changed answers", heads, rows, summary, opens, texts)
+    return FoldedGrid(f"{where(one.line)}: changed answers", heads, rows, summary, opens, texts)
 
 
-def _questions(comparison: Comparison) -> Section:
+def _questions(comparison: RunComparison) -> AgainstSection:
     heads = (Column("Dataset"), Column("Difference"), Column("Questions", numeric=True), Column("Which"))
     rows = [
-        [Cell(each.dataset), Cell(name), Cell(f"{len(ids):,}", key=len(ids)), Cell(_ids(ids))]
+        [Cell(each.dataset), Cell(name), whole(len(ids)), Cell(_ids(ids))]
         for each in comparison.questions
         for name, ids in (
             ("other content", each.other),
@@ -217,7 +209,7 @@ def _questions(comparison: Comparison) -> Section:
         if ids
     ]
     caption = "Questions that are not the same; their answers are not compared"
-    return Section("questions", "Questions", [], [Part(caption, heads, rows)] if rows else [])
+    return AgainstSection("questions", "Questions", [], [FoldedGrid(caption, heads, rows)] if rows else [])
 
 
 def _ids(ids: Sequence[str]) -> str:
@@ -225,15 +217,15 @@ def _ids(ids: Sequence[str]) -> str:
     return ", ".join(ids[:LISTED]) + (f" and {left:,} more" if left > 0 else "")
 
 
-def _settings(comparison: Comparison) -> Section:
+def _settings(comparison: RunComparison) -> AgainstSection:
     heads = (Column("Key"), Column("File"), Column("Then"), Column("Now"))
     rows = [
         [Cell(one.key), Cell(one.file), *(Cell(_value(value)) for value in (one.then, one.now))]
         for one in comparison.settings
     ]
     texts = [] if rows else ["params.yaml and models.lock say the same in both runs."]
-    parts = [Part("Keys of params.yaml and models.lock that differ", heads, rows)] if rows else []
-    return Section("settings", "Settings", texts, parts)
+    parts = [FoldedGrid("Keys of params.yaml and models.lock that differ", heads, rows)] if rows else []
+    return AgainstSection("settings", "Settings", texts, parts)
 
 
 def _value(value: str | None) -> str:
@@ -242,17 +234,18 @@ def _value(value: str | None) -> str:
     return value if len(value) <= _LONGEST else f"{value[: _LONGEST - 1]}…"
 
 
-def _outputs(comparison: Comparison) -> Section:
+def _outputs(comparison: RunComparison) -> AgainstSection:
     heads = (
         Column("Stage"),
         *(Column(name, numeric=True) for name in ("Same bytes", "Other bytes", "One run only")),
     )
     rows = [
-        [Cell(each.kind), *(Cell(f"{n:,}", key=n) for n in (each.same, each.other, each.single))]
-        for each in comparison.outputs
+        [Cell(each.kind), *map(whole, (each.same, each.other, each.single))] for each in comparison.outputs
     ]
     text = (
         "Outputs of the stages, by their digests in dvc.lock. Run records and pages differ with the code and "
         "the versions of libraries, even if no number does."
     )
-    return Section("outputs", "Outputs", [text], [Part("Files and folders of both runs", heads, rows)])
+    return AgainstSection(
+        "outputs", "Outputs", [text], [FoldedGrid("Files and folders of both runs", heads, rows)]
+    )

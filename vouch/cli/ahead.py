@@ -5,17 +5,17 @@ words. Images are not opened. So the prompts are those that `vary` will write, u
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from vouch.datasets.config import DatasetEntry
-from vouch.datasets.first_pass import Dataset, check, clean, reject_row, sampled
-from vouch.datasets.raw import RawItem, Rejected, Unusable, known_options
+from vouch.datasets.first_pass import Dataset, ItemRows, reject_row, sampled
+from vouch.datasets.raw import RawItem, Rejected, Unusable
 from vouch.params.project import Project
 from vouch.pipeline.errors import UserError
 from vouch.prompts.asking import Reply
-from vouch.prompts.build import COLUMNS, ItemBuilder, Prompts, Rewrites, keeping
+from vouch.prompts.build import COLUMNS, ItemBuilder, Prompts, Rewrites, items_of, keeping
 from vouch.prompts.combination import load_variation
 from vouch.prompts.config import config_of, template_name
 from vouch.prompts.exchange import Exchanges
@@ -53,13 +53,12 @@ def questions(name: str, entry: DatasetEntry) -> list[Row]:
     dataset = Dataset.of(name, entry.model_dump())
     template = read_template(entry.template, entry.variant)
     fit = Fit(template, template_name(entry.template, entry.variant), counted=True)
-    stop, seen, rows = dataset.settings.on_error == "stop", set[str](), list[Row]()
+    stop, items, rows = dataset.settings.on_error == "stop", ItemRows(fit.problem), list[Row]()
     for raw in sampled(dataset.loader.read(dataset.source, name, dataset.settings), entry.sample):
         try:
             if isinstance(raw, Rejected):
                 raise Unusable(raw.reason)
-            rows.append(_row(raw, seen, fit, rows[-1]["group"] if rows else ""))
-            seen.add(raw.id)
+            rows.append(items.row(raw, _names(raw), heights=[]))
         except Unusable as error:
             reject_row(name, raw, str(error), stop)
         if len(rows) > MOST:
@@ -67,19 +66,10 @@ def questions(name: str, entry: DatasetEntry) -> list[Row]:
     return [{name: row[name] for name in COLUMNS} | {"index": index} for index, row in enumerate(rows)]
 
 
-def _row(raw: RawItem, seen: set[str], fit: Fit, before: str) -> Row:
-    check(raw)
-    if raw.id in seen:
-        raise Unusable("duplicate id; give each entry its own id")
-    if turn := next((turn for turn in raw.turns if turn not in seen), None):
-        raise Unusable(f"turn {turn!r:.80}: no usable item before this one has that id")
-    options = len(known_options(raw.options)) if raw.kind == "choice" else 0
-    if problem := fit.problem(options, len(raw.images), []):
-        raise Unusable(problem)
-    # a dialogue is one group, and so are its neighbours here
-    group = before if raw.turns else raw.id
-    images = [image if isinstance(image, str) else raw.id for image in raw.images]
-    return {**clean(raw, [], group), "group": group, "images": images, "exchange": list(raw.exchange)}
+def _names(raw: RawItem) -> list[str]:
+    """What stands for the digests of an entry's images: their paths, or else a name of each."""
+    images = [*raw.images, *(image for image in raw.exchange if image is not None)]
+    return [image if isinstance(image, str) else f"{raw.id} {number}" for number, image in enumerate(images)]
 
 
 class Ahead(NamedTuple):
@@ -88,7 +78,7 @@ class Ahead(NamedTuple):
     refused: why `prepare` will stop, if it will; then there are no rows.
     """
 
-    rows: list[Row]
+    rows: Sequence[Row]
     exact: bool
     refused: str = ""
 
@@ -110,11 +100,8 @@ def prompts(name: str, project: Project) -> Ahead | None:
     rewrites, exact = _rewrites(name, project, asked)
     builder = ItemBuilder(rewrites, Exchanges([]), keeping(config, template))
     making = Prompts(list(map(load_variation, config.variations)), template, config.name, 1, config.asked)
-    rows: list[Row] = []
-    for _, group in groupby(asked, key=lambda row: row["group"]):
-        before: dict[str, Sequence[str]] = {}
-        for item in builder.items(list(group), Path(entry.source)):
-            rows += making.rows(item, before) if item.kept else ()
+    source = Path(entry.source)
+    rows = list(chain.from_iterable(making.of_items(items_of(asked, builder, source), source)))
     return Ahead(rows, exact and entry.settings.get("on_error") != "skip")
 
 

@@ -26,7 +26,7 @@ from vouch.models.batching import Passes, PlannedRow, count_passes
 from vouch.models.config import ExtractConfig
 from vouch.models.kinds import sees_images
 from vouch.models.packs import PACK_PROMPTS
-from vouch.models.unsupported import cannot_give
+from vouch.models.unsupported import unsupported_outputs
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.records import intact
@@ -156,16 +156,16 @@ class Count:
         model: str,
         dataset: str,
         sees: bool = True,
-        lacking: Collection[str] = (),
+        unsupported: Collection[str] = (),
     ) -> "Count":
-        """The prompts that one model is asked. sees: whether it takes images. lacking: request types that it
-        has no answers to."""
+        """The prompts that one model is asked. sees: whether it takes images. unsupported: request types that
+        it does not support."""
         if not sees and self.without_images is not None:
-            return self.without_images.of(config, model, dataset, lacking=lacking)
-        if lacking:
-            outputs = {output: n for output, n in self.outputs.items() if output not in lacking}
-            rows = {row: n for row, n in self.rows.items() if row.output not in lacking}
-            texts = {} if TEXT in lacking else self.texts
+            return self.without_images.of(config, model, dataset, unsupported=unsupported)
+        if unsupported:
+            outputs = {output: n for output, n in self.outputs.items() if output not in unsupported}
+            rows = {row: n for row, n in self.rows.items() if row.output not in unsupported}
+            texts = {} if TEXT in unsupported else self.texts
             return replace(self, outputs=outputs, rows=rows, texts=texts).of(config, model, dataset)
         sampled = (
             (sum(count for name, count in self.texts.items() if one.of_variation(name)), one.samples)
@@ -326,11 +326,11 @@ def take_images(project: Project) -> dict[str, bool]:
     return {name: sees_images(name, source, locked.get(name)) for name, source in project.models.items()}
 
 
-def what_is_lacking(project: Project) -> dict[str, dict[str, str]]:
-    """By model, the request types that it has no answers to, with the reason, as far as is known."""
+def unsupported_by_model(project: Project) -> dict[str, dict[str, str]]:
+    """By model, the request types that it does not support, with the reason, as far as is known."""
     locked = locked_models()
     listed = [name for name, source in project.models.items() if source == str(MODELS)]
-    return {name: reasons for name in listed if (reasons := cannot_give(locked[name]))}
+    return {name: reasons for name in listed if (reasons := unsupported_outputs(locked[name]))}
 
 
 def count_datasets(

@@ -14,7 +14,14 @@ import pyarrow.compute as pc
 from vouch.cli.printing import and_more, paragraphs
 from vouch.metrics.blind import BLIND_RATE
 from vouch.metrics.metric import ALL, find
-from vouch.metrics.unranked import OF_GATE, UNANSWERED, Place, outputs_of, unanswered, unranked
+from vouch.metrics.unranked import (
+    OF_GATE,
+    UNANSWERED,
+    Place,
+    outputs_of,
+    unanswered_places,
+    unranked,
+)
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.state import states
 from vouch.report.gates import INFINITE, shown, too_small
@@ -150,12 +157,11 @@ def long_name(variation: str) -> str:
 
 def left_out(rows: Iterable[Row]) -> str:
     """A line for each model, dataset and request type of these rows that is left out of claims, or empty."""
-    from vouch.report.caveats import NOTE, REMEDY
-    from vouch.report.caveats import unanswered as without_answers
+    from vouch.report.caveats import NOTE, REMEDY, without_answers
 
     rows = list(rows)
     left = sorted(unranked(rows), key=lambda key: (key[1], key[0], key[2]))
-    problems = {place: _problem(place) for place in unanswered(rows)}
+    problems = {place: _problem(place) for place in unanswered_places(rows)}
     asked: dict[str, set[Place]] = {}
     for row in rows:
         asked.setdefault(row["dataset"], set()).add((row["model"], row["dataset"], row["output"]))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from vouch.models.batching import PlannedRow, Tokens, planned_rows
+from vouch.models.batching import PlannedRow, TokenCounts, planned_rows
 from vouch.tables.asked import LIKELIHOOD
 
 TEXT_TOKENS = 80  # of a prompt that is not made yet
@@ -24,7 +24,9 @@ def rows_of_pack(output: str, pack: Sequence[Mapping[str, Any]], sees: bool) -> 
         shared = next((index for index, (one, other) in pairs if one != other), min(len(before), len(text)))
         options = tuple(map(estimated_tokens, row["options"] or ())) if output == LIKELIHOOD else ()
         lengths.append(
-            Tokens(estimated_tokens(text) + added, estimated_tokens(text[shared:]) + BETWEEN_TOKENS, options)
+            TokenCounts(
+                estimated_tokens(text) + added, estimated_tokens(text[shared:]) + BETWEEN_TOKENS, options
+            )
         )
         before = text
     return planned_rows(output, lengths, after_image)

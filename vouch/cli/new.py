@@ -113,8 +113,8 @@ def run(options: argparse.Namespace) -> int:
     _distinct("--model", options.model, [name for name, _ in named])
     models = dict(named)
     trained = dict(_trained(models))
-    silent = without_letters(models, lock)
-    outputs = [*([] if len(silent) == len(models) else [LETTERS]), TEXT] if silent else None
+    letterless = without_letters(models, lock)
+    outputs = [*([] if len(letterless) == len(models) else [LETTERS]), TEXT] if letterless else None
     text = _profile(options.name, datasets, models, trained, outputs)
     try:
         if lock != before:
@@ -129,7 +129,7 @@ def run(options: argparse.Namespace) -> int:
     bare = without_images(models, lock)
     notes = [
         *(f"{name} takes no images: it is asked the questions without them" for name in bare),
-        *(f"{name} gives no letters: {why}; {asks}" for name, why in silent.items()),
+        *(f"{name} gives no letters: {why}; {asks}" for name, why in letterless.items()),
         *notes,
         *(
             f"{name}: `train.{name}` in the profile is how it was trained; `dvc pull` brings its weights, so "

@@ -17,7 +17,7 @@ from vouch.models.kinds import check_model_type, sees_images
 from vouch.models.lock_entry import SERVER_ENGINE, LockEntry
 from vouch.models.pins import PICKLED, check_model_folder, is_model
 from vouch.models.released.files import INDEX, answer_files
-from vouch.models.unsupported import cannot_give
+from vouch.models.unsupported import unsupported_outputs
 from vouch.params.check import TRAINED
 from vouch.params.project import LONGEST_SLUG, MODELS, Models
 from vouch.pipeline.errors import UserError, did_you_mean
@@ -208,8 +208,8 @@ def without_images(models: dict[str, str], lock: str) -> Iterator[str]:
 def without_letters(models: dict[str, str], lock: str) -> dict[str, str]:
     """The models that give no letters, with the reason, as far as is known."""
     entries = _locked(lock)
-    lacking = {name: cannot_give(entries[name]) for name in models if name in entries}
-    return {name: reasons[LETTERS] for name, reasons in lacking.items() if LETTERS in reasons}
+    unsupported = {name: unsupported_outputs(entries[name]) for name in models if name in entries}
+    return {name: reasons[LETTERS] for name, reasons in unsupported.items() if LETTERS in reasons}
 
 
 def first_file(given: Path, endings: Sequence[str]) -> Path | None:

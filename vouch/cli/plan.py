@@ -18,8 +18,8 @@ from vouch.cli.counts import (
     prompt_sets,
     sizes,
     take_images,
+    unsupported_by_model,
     variations_of,
-    what_is_lacking,
 )
 from vouch.cli.power import claims_of, power, power_table
 from vouch.cli.prices import hours_table, model_costs, prices_table
@@ -132,10 +132,10 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         named = {"profile": project.profile, "datasets": _named(project, items, counts)} | asked
         named |= {"models": models, "judge": judged, "power": power_rows} | _named_stages(waiting)
-        named |= {"lacking": what_is_lacking(project), "following_stages": following}
+        named |= {"unsupported": unsupported_by_model(project), "following_stages": following}
         print(as_json(named | {"only_dvc": also, "strays": strays}), end="")
         return 0
-    lines = [*_lacking(project, counts, where), *_rewrites(project, items, stale), *_judge(judged)]
+    lines = [*_unsupported(project, counts, where), *_rewrites(project, items, stale), *_judge(judged)]
     lines += [*_away(project, items), *_refused(counts, stale), *absent_models(project)]
     print(
         *(_head(project), _datasets(project, items, counts), _asked_in_words(project, asked)),
@@ -232,9 +232,9 @@ def _named_stages(waiting: Sequence[State]) -> dict[str, Any]:
 
 def _asked(project: Project, counts: Mapping[str, Count], stale: set[str], cells: Cells) -> dict[str, Any]:
     """The requests to all models together; `later` counts cells that run only if their inputs change."""
-    sees, lacking = take_images(project), what_is_lacking(project)
+    sees, unsupported = take_images(project), unsupported_by_model(project)
     counted = [
-        counts[dataset].of(project.extract, model, dataset, sees[model], lacking.get(model, ()))
+        counts[dataset].of(project.extract, model, dataset, sees[model], unsupported.get(model, ()))
         for model, dataset in cells
     ]
     passes = [cell.passes(project.extract) for cell in counted]
@@ -268,26 +268,26 @@ def _counted(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def _lacking(project: Project, counts: Mapping[str, Count], where: str) -> Iterable[str]:
-    """What models have no answers to, and how to ask them for more if they would be asked nothing.
+def _unsupported(project: Project, counts: Mapping[str, Count], where: str) -> Iterable[str]:
+    """What models do not support, and how to ask them for more if they would be asked nothing.
 
     where: the file to write that into.
     """
-    for model, reasons in what_is_lacking(project).items():
+    for model, reasons in unsupported_by_model(project).items():
         asked = {name: counts[name].outputs for name in project.datasets if project.extract.asks(model, name)}
         wanted = {output for outputs in asked.values() for output in outputs}
         yield from (
             f"{model} gives no {output}: {why}" for output, why in reasons.items() if output in wanted
         )
-        mute = [name for name, outputs in asked.items() if outputs and not set(outputs) - set(reasons)]
-        if mute and TEXT not in reasons:
-            wanted = {TEXT}.union(*(asked[name] for name in mute))
+        unasked = [name for name, outputs in asked.items() if outputs and not set(outputs) - set(reasons)]
+        if unasked and TEXT not in reasons:
+            wanted = {TEXT}.union(*(asked[name] for name in unasked))
             listed = ", ".join(output for output in OUTPUTS if output in wanted)
-            own = [name for name in mute if project.datasets[name].outputs]
+            own = [name for name in unasked if project.datasets[name].outputs]
             key = f"datasets.{own[0]}.outputs" if own else "outputs"
             yield (
-                f"{model} is asked nothing of {', '.join(mute)}; set {key} to [{listed}] in {where} to ask "
-                "every model for texts as well"
+                f"{model} is asked nothing of {', '.join(unasked)}; set {key} to [{listed}] in {where} to "
+                "ask every model for texts as well"
             )
 
 

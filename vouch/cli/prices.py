@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from vouch.cli.counts import Cells, Count, take_images, what_is_lacking
+from vouch.cli.counts import Cells, Count, take_images, unsupported_by_model
 from vouch.cli.printing import Column, table, wrapped
 from vouch.models.config import ExtractConfig
 from vouch.models.lock_entry import LockEntry
@@ -21,12 +21,12 @@ OPERATIONS, BYTES = 125e12, 1.5e12  # a second, of one GPU
 
 def model_costs(project: Project, counts: Mapping[str, Count], cells_asked: Cells) -> list[dict[str, Any]]:
     """The work of each model, with GPU hours for models of the hub and prices for those on servers."""
-    locked, sees, lacking = locked_models(), take_images(project), what_is_lacking(project)
+    locked, sees, unsupported = locked_models(), take_images(project), unsupported_by_model(project)
     costs = []
     for name, source in project.models.items():
         datasets = [dataset for model, dataset in cells_asked if model == name]
         own = [
-            counts[dataset].of(project.extract, name, dataset, sees[name], lacking.get(name, ()))
+            counts[dataset].of(project.extract, name, dataset, sees[name], unsupported.get(name, ()))
             for dataset in datasets
         ]
         if not own:

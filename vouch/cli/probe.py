@@ -55,14 +55,14 @@ def probe(project: Project, name: str) -> dict[str, Any]:
     return facts
 
 
-Read = Callable[[probing.Asked], dict[str, Any]]
+Read = Callable[[probing.Probe], dict[str, Any]]
 """What a model would be given for a prompt."""
 
 
 def _server(pin: Pin) -> tuple[dict[str, Any], Read]:
     facts = {"model": pin.model, "kind": "server", "source": pin.source.url, "name": pin.source.name}
 
-    def read(one: probing.Asked) -> dict[str, Any]:
+    def read(one: probing.Probe) -> dict[str, Any]:
         return probing.requests(pin, one.pack) if one.pack else {}
 
     return {**facts, "sees": pin.sees}, read
@@ -75,7 +75,7 @@ def _local(pin: Pin, config: ExtractConfig) -> tuple[dict[str, Any], Read]:
     folder = model_folder(pin)
     ready = preparer(pin, folder)
 
-    def read(one: probing.Asked) -> dict[str, Any]:
+    def read(one: probing.Probe) -> dict[str, Any]:
         with opening(folder, "fails at a prompt", ADVICE):
             return probing.tokens(ready, pin, one.pack, config) if one.pack else {}
 

@@ -15,7 +15,7 @@ from vouch.images.opening import render
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing_folder
 from vouch.pipeline.records import intact
-from vouch.prompts.build import Before, ItemBuilder, Prompts, Rewrites, read_items
+from vouch.prompts.build import ItemBuilder, Prompts, Rewrites, read_items
 from vouch.prompts.combination import load_variation
 from vouch.prompts.exchange import Exchanges, decisions_path, read_decisions
 from vouch.prompts.template import read_template
@@ -114,11 +114,8 @@ def prompts(name: str, entry: DatasetEntry, variation: str) -> Iterator[Sequence
         Exchanges(read_decisions(path)),
         lambda _: True,
     )
-    group, before = None, Before()
-    for item in read_items(intact(items_path(name)), builder):
-        if item.group != group:
-            group, before = item.group, {}
-        rows = list(all_prompts.rows(item, before)) if item.kept else []
+    source = intact(items_path(name))
+    for rows in all_prompts.of_items(read_items(source, builder), source):
         if rows and rows[-1]["variation"] == variation:
             yield rows
 

@@ -6,7 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vouch.cli.against import CHANGED, MOVED, SAME, Comparison, Number, Outputs, Outs, Side, against, differs
+from vouch.cli.against import (
+    CHANGED,
+    MOVED,
+    SAME,
+    NumberPair,
+    Outputs,
+    Outs,
+    RunComparison,
+    Side,
+    against,
+    differs,
+)
 from vouch.cli.against_page import page, where
 from vouch.cli.command import argument, command, json_argument, path_argument
 from vouch.cli.history import leaderboard_at
@@ -129,7 +140,7 @@ def _needed(now: Side, then: Side, shared: set[Line]) -> list[Path]:
     ]
 
 
-def summary(comparison: Comparison, title: str) -> str:
+def summary(comparison: RunComparison, title: str) -> str:
     """What moved and what stayed, as text for a person; at most 80 columns."""
     lines = [f"this checkout, against {title}", *_settings(comparison), _outputs_line(comparison.outputs)]
     lines += [f"only {when}: {', '.join(names)}" for when, names in _single(comparison) if names]
@@ -151,7 +162,7 @@ def summary(comparison: Comparison, title: str) -> str:
     return text + "".join(map(wrapped, _answers(comparison)))
 
 
-def _settings(comparison: Comparison) -> Iterator[str]:
+def _settings(comparison: RunComparison) -> Iterator[str]:
     for file in FILES:
         differ = [one for one in comparison.settings if one.file == file]
         names = [
@@ -173,15 +184,15 @@ def _outputs_line(outputs: Sequence[Outputs]) -> str:
     return f"outputs with other bytes: {sum(other.values())} of {every}{f' ({kinds})' if kinds else ''}"
 
 
-def _single(comparison: Comparison) -> tuple[tuple[str, Sequence[str]], ...]:
+def _single(comparison: RunComparison) -> tuple[tuple[str, Sequence[str]], ...]:
     return ("here", comparison.now_only), ("there", comparison.then_only)
 
 
-def _seen(one: Number) -> bool:
+def _seen(one: NumberPair) -> bool:
     return one.difference is None or abs(one.difference) >= _DIGITS
 
 
-def _table(shown: Sequence[Number]) -> str:
+def _table(shown: Sequence[NumberPair]) -> str:
     """A line for each number, below a line for its model and dataset."""
     text, before = "" if not shown else f"{'':16}{'then':>7}{'now':>7}  difference [95 % interval]\n", None
     for one in shown:
@@ -195,7 +206,7 @@ def _table(shown: Sequence[Number]) -> str:
     return text
 
 
-def _answers(comparison: Comparison) -> Iterator[str]:
+def _answers(comparison: RunComparison) -> Iterator[str]:
     """Lines about the answers that changed."""
     changed = sorted((one for one in comparison.answers if one.changed), key=lambda one: -one.changed)
     for one in changed[:ANSWERS]:
@@ -214,7 +225,7 @@ def _answers(comparison: Comparison) -> Iterator[str]:
             )
 
 
-def _named(comparison: Comparison, revision: Revision) -> dict[str, Any]:
+def _named(comparison: RunComparison, revision: Revision) -> dict[str, Any]:
     """The comparison for programs."""
     numbers = [
         dict(zip(("dataset", "variation", "output", "model"), one.line, strict=True))

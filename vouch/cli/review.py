@@ -18,7 +18,7 @@ from vouch.params.project import Project
 from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.files import write_text
 from vouch.pipeline.records import intact
-from vouch.prompts.asking import CachedModel, PlainText, Writer
+from vouch.prompts.asking import CachedModel, PlainText, Responder
 from vouch.tables.answered import JUDGED, TEXT, judged_path, pin_path, read_pin, text_path
 from vouch.tables.asked import ITEMS, ORIGINAL, PROMPTS, items_path, prompts_path
 from vouch.tables.decisions import Decided, csv_text, judgements_path, judgements_text, read_judgements
@@ -248,7 +248,9 @@ def _open_questions(name: str) -> Iterator[dict[str, str]]:
                     yield {"id": row["id"], **texts}
 
 
-def ask_for_options(engine: Writer[PlainText], asked: Mapping[str, tuple[str, str]]) -> dict[str, list[str]]:
+def ask_for_options(
+    engine: Responder[PlainText], asked: Mapping[str, tuple[str, str]]
+) -> dict[str, list[str]]:
     """Wrong options by id, none if the reply cannot be read. asked: prompt and correct answer by id."""
     prompts = [PlainText(text) for text in dict.fromkeys(text for text, _ in asked.values())]
     replies = {one.prompt: reply.text for one, reply in engine.ask(prompts)} if prompts else {}

@@ -10,7 +10,7 @@ import pyarrow as pa
 from vouch.cli.printing import plain
 from vouch.pipeline.dvc_store import fetch, object_path
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.records import LOCK, Record, parse_lock
+from vouch.pipeline.records import LOCK, StageRecord, parse_lock
 from vouch.tables.table import Table
 
 FETCH = "`git fetch --unshallow` gets them"
@@ -34,7 +34,7 @@ class Revision:
         return "" if done.returncode else done.stdout
 
     @cached_property
-    def records(self) -> Mapping[str, Record]:
+    def records(self) -> Mapping[str, StageRecord]:
         """DVC's records by stage. Raises UserError if dvc.lock is damaged."""
         try:
             return parse_lock(self.text(str(LOCK)), str(LOCK))

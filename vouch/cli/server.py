@@ -52,8 +52,8 @@ def run_batch(options: argparse.Namespace) -> int:
             replies.add(path)
         engine = RequestBatch(pin, None, replies)
         for dataset in datasets:
-            kept, lacking = exchanged(dataset, engine)
-            print(f"{dataset.label}: {kept} answers taken, {lacking} still to be asked", flush=True)
+            kept, unanswered = exchanged(dataset, engine)
+            print(f"{dataset.label}: {kept} answers taken, {unanswered} still to be asked", flush=True)
         return 0
     if len(options.paths) > 1:
         raise UserError(f"{options.paths[1]}: export takes one folder; leave this out")

@@ -102,7 +102,7 @@ def _explain(names: list[str], remote: str | None, urls: Mapping[str, str]) -> N
         where = path
         if str(digest).endswith(".dir"):  # a folder: if its list arrived, name the first file that did not
             with cache() as store:
-                where = "/".join([path, *store.lacking(str(digest))[:1]])
+                where = "/".join([path, *store.missing(str(digest))[:1]])
         raise UserError(
             f"{where}{and_more(missing)}: its object {digest} is missing or damaged in "
             f"the remote; {mend}, `dvc repro` computes it anew, `dvc push` then completes the remote"
@@ -155,7 +155,7 @@ def run_verify(options: argparse.Namespace) -> int:
     """
     if options.recompute < 0 or (options.recompute and options.remote is not None):
         raise UserError("--recompute N: give a number of answers, at least 1, without --remote")
-    report = Report(silent=options.json)
+    report = Report(quiet=options.json)
     if options.remote is None:
         # outputs of a running stage are in no record yet
         with cache() as store, none_at_work() if options.mend else nullcontext():
@@ -188,14 +188,14 @@ def run_verify(options: argparse.Namespace) -> int:
 class Report:
     """The results of the check: printed line by line for a person, or all at the end for programs."""
 
-    silent: bool
+    quiet: bool
     damaged: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
 
     def say(self, line: str) -> None:
         """Adds a line for a person."""
         self.lines.append(line)
-        if not self.silent:
+        if not self.quiet:
             print(plain(f"verify: {line}"))
 
 

@@ -16,7 +16,7 @@ from vouch.params.check import check_project
 from vouch.pipeline.dag import Dag, Stage, read_dag
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.errors import UserError, check_name
-from vouch.pipeline.records import Record, Recorded, present, read_lock, read_receipt, refuse_damaged
+from vouch.pipeline.records import Recorded, StageRecord, present, read_lock, read_receipt, refuse_damaged
 from vouch.pipeline.run import Live
 from vouch.pipeline.state import states
 from vouch.tables.answered import RESPONSES, pin_path, read_pin
@@ -122,13 +122,13 @@ def distrust(requests: DatasetRequests, stage: Stage, digests: Digests) -> str |
     return "no record that they belong to the present inputs"
 
 
-def _vouches(record: Record | None, now: Record, tables: list[str]) -> bool:
+def _vouches(record: StageRecord | None, now: StageRecord, tables: list[str]) -> bool:
     """Whether a record says that the present tables were made from the present inputs.
 
     The code may differ: the responses name the revisions of everything that can change an answer.
     """
 
-    def of(one: Record) -> tuple[object, ...]:
+    def of(one: StageRecord) -> tuple[object, ...]:
         data = {path: digest for path, digest in one.deps.items() if path.startswith("data/")}
         return one.cmd, one.params, data, [one.outs.get(table) for table in tables]
 

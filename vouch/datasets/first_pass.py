@@ -95,9 +95,7 @@ class FirstPass:
         problem: Problem,
     ) -> None:
         self._dataset, self._images, self._rejects, self._findings = dataset, images, rejects, findings
-        self._problem = problem
-        self._first_seen: dict[str, str] = {}
-        self._groups: dict[str, str] = {}  # groups of entries by `id ID`, of images by digest
+        self._rows = ItemRows(problem)
         self.known: dict[str, ImageFacts] = {}
         self.kept = ItemBuffer()
         self.without_image = 0
@@ -127,7 +125,6 @@ class FirstPass:
             row = self._row(entry, entry_images)
             self.kept.add(row, entry.options)
             self.without_image += not row["images"]
-            self._first_seen[entry.id] = entry.where
         except Unusable as error:
             stop = self._dataset.settings.on_error == "stop"
             self._rejects.row(reject_row(self._dataset.name, entry, str(error), stop))
@@ -135,6 +132,40 @@ class FirstPass:
 
     def _row(self, raw: RawItem, images: EntryImages) -> Mapping[str, Any]:
         """The row of one entry; its new images are written only after all checks."""
+        examined = [facts for facts, _ in images.examined]
+        digests, heights = [one.digest for one in examined], [one.shown_height for one in examined]
+        row = self._rows.row(raw, digests, heights, images.broken)
+        for facts, data in images.examined:
+            if data is not None and facts.digest not in self.known:
+                self.known[facts.digest] = facts
+                columns = ("digest", "format", "mode", "width", "height")
+                self._images.row({**{name: getattr(facts, name) for name in columns}, "bytes": data})
+        return row
+
+
+class ItemRows:
+    """Makes rows of the items table, one after the other: each knows the ids and groups of those before it.
+
+    problem: see FirstPass.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._first_seen: dict[str, str] = {}  # id -> where
+        self._groups: dict[str, str] = {}  # groups of entries by `id ID`, of images by digest
+
+    def row(
+        self,
+        raw: RawItem,
+        digests: Sequence[str],
+        heights: Sequence[int],
+        broken: BrokenImage | None = None,
+    ) -> dict[str, Any]:
+        """The row of one entry, after all checks. Raises Unusable.
+
+        digests: of its images, then of those to exchange. heights: of the same in pixels, empty if they are
+        not known. broken: why the first image that cannot be used was refused.
+        """
         check(raw)
         if raw.id in self._first_seen:
             raise Unusable(
@@ -143,25 +174,20 @@ class FirstPass:
         for turn in raw.turns:
             if turn not in self._first_seen:
                 raise Unusable(f"turn {turn!r:.80}: no usable item before this one has that id")
-        if images.broken is not None:
-            raise images.broken
+        if broken is not None:
+            raise broken
         options = len(known_options(raw.options)) if raw.kind == "choice" else 0
-        examined = [facts for facts, _ in images.examined]
-        if problem := self._problem(options, len(raw.images), [facts.shown_height for facts in examined]):
+        if problem := self._problem(options, len(raw.images), heights):
             raise Unusable(problem)
-        for facts, data in images.examined:
-            if data is not None and facts.digest not in self.known:
-                self.known[facts.digest] = facts
-                columns = ("digest", "format", "mode", "width", "height")
-                self._images.row({**{name: getattr(facts, name) for name in columns}, "bytes": data})
-        shown, to_exchange = examined[: len(raw.images)], iter(examined[len(raw.images) :])
-        exchange = [None if image is None else next(to_exchange).digest for image in raw.exchange]
+        shown, to_exchange = digests[: len(raw.images)], iter(digests[len(raw.images) :])
+        exchange = [None if image is None else next(to_exchange) for image in raw.exchange]
         # the group of the entry that this one follows, else of the first entry with one of its images
-        names = (*(f"id {turn}" for turn in raw.turns), *(facts.digest for facts in shown))
+        names = (*(f"id {turn}" for turn in raw.turns), *shown)
         group = next((self._groups[name] for name in names if name in self._groups), None)
         row = clean(raw, shown, group)
-        for name in (f"id {raw.id}", *row["images"]):
+        for name in (f"id {raw.id}", *shown):
             self._groups.setdefault(name, row["group"])
+        self._first_seen[raw.id] = raw.where
         return {**row, "exchange": exchange}
 
 
@@ -205,9 +231,9 @@ def _check_choice(options: int, answers: Sequence[int]) -> None:
             raise Unusable(f"answer index {answer!s:.20} is not an index of its options, 0 to {options - 1}")
 
 
-def clean(raw: RawItem, facts: Sequence[ImageFacts], group: str | None = None) -> dict[str, Any]:
-    """The row of an entry that passed `check`. group: for an entry with none, in place of `default_group`."""
-    images = [image.digest for image in facts]
+def clean(raw: RawItem, images: Sequence[str], group: str | None = None) -> dict[str, Any]:
+    """The row of an entry that passed `check`. images: their digests. group: for an entry with none, in place
+    of `default_group`."""
     group = group if raw.group is None else raw.group
     return {
         "id": raw.id,
@@ -218,7 +244,7 @@ def clean(raw: RawItem, facts: Sequence[ImageFacts], group: str | None = None) -
         "options": known_options(raw.options),
         "answers": sorted(set(raw.answers)),
         "references": list(raw.references),
-        "images": images,
+        "images": list(images),
         "category": raw.category,
         "kind": raw.kind,
         "turns": list(raw.turns),

@@ -35,7 +35,7 @@ _LETTER = re.compile(r"\(?([A-Z])\)?[.:]?", re.IGNORECASE)
 NO_LOGITS = "only multiple_choice tasks log the log-likelihoods of their choices"
 
 
-class Choice(NamedTuple):
+class LoggedChoices(NamedTuple):
     """A sample's choices: log-likelihoods, their texts, and whether these were contexts of one text."""
 
     scores: tuple[float, ...]
@@ -100,7 +100,7 @@ def _answered(values: Line) -> bool:
     return bool(values.get("filtered_resps") or values.get("resps"))
 
 
-def _choices(values: Line, where: str) -> Choice | None:
+def _choices(values: Line, where: str) -> LoggedChoices | None:
     """The scores of a sample's choices; None if it holds texts. Raises UserError."""
     given = values.get("filtered_resps")
     pairs = given if isinstance(given, list) else []
@@ -117,7 +117,7 @@ def _choices(values: Line, where: str) -> Choice | None:
     texts = [request[1] for request in requests]
     by_context = len(texts) > 1 and len(set(texts)) == 1 and len(set(contexts)) > 1
     shown = contexts if by_context else [text.strip() for text in texts]
-    return Choice(
+    return LoggedChoices(
         tuple(score for score in scores if score is not None),
         tuple(shown) if len(shown) == len(scores) else (),
         by_context,
@@ -152,7 +152,7 @@ def _requests(values: Line) -> list[tuple[str, str]]:
 
 
 def _scored(
-    choices: Sequence[Choice | None], documents: Sequence[Mapping[str, Line]], where: str, targets: str
+    choices: Sequence[LoggedChoices | None], documents: Sequence[Mapping[str, Line]], where: str, targets: str
 ) -> list[Record]:
     """Records of a multiple_choice task."""
     lines = [next(iter(filters.values())) for filters in documents]
@@ -173,7 +173,7 @@ def _scored(
 
 
 def _correct(
-    choices: Sequence[Choice | None], lines: Sequence[Line], where: str, targets: str
+    choices: Sequence[LoggedChoices | None], lines: Sequence[Line], where: str, targets: str
 ) -> list[frozenset[int]]:
     """[n] the correct choices, by the reading of the targets that the log's own score allows."""
     readings = []
@@ -204,7 +204,7 @@ def _correct(
     return answers
 
 
-def _target(values: Line, choice: Choice, kind: str) -> frozenset[int]:
+def _target(values: Line, choice: LoggedChoices, kind: str) -> frozenset[int]:
     """The choices that a target names, indices before texts or after them; empty if it names none."""
     if choice.by_context:  # the target is what all of them are followed by
         return _by_score(values, choice)
@@ -228,7 +228,7 @@ def _listed(text: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _one(target: str, choice: Choice, kind: str) -> int | None:
+def _one(target: str, choice: LoggedChoices, kind: str) -> int | None:
     count = len(choice.scores)
     letter = _LETTER.fullmatch(target)
     by_text = [choice.texts.index(target)] if target in choice.texts else []
@@ -239,7 +239,7 @@ def _one(target: str, choice: Choice, kind: str) -> int | None:
     return next((each for each in order if each < count), None)
 
 
-def _by_score(values: Line, choice: Choice) -> frozenset[int]:
+def _by_score(values: Line, choice: LoggedChoices) -> frozenset[int]:
     """The correct one of several contexts: the chosen one if the log scores 1, of two else the other."""
     score, chosen = _own(values, choice)
     if score == 1:
@@ -247,7 +247,7 @@ def _by_score(values: Line, choice: Choice) -> frozenset[int]:
     return frozenset([1 - chosen]) if score == 0 and len(choice.scores) == 2 else frozenset()
 
 
-def _own(values: Line, choice: Choice) -> tuple[float | None, int]:
+def _own(values: Line, choice: LoggedChoices) -> tuple[float | None, int]:
     """The log's own score of a sample, and the choice by its rule: by sum, per character or per byte."""
     sizes: Mapping[str, Callable[[str], int]] = {
         "acc": lambda text: 1,
@@ -263,7 +263,7 @@ def _own(values: Line, choice: Choice) -> tuple[float | None, int]:
     return None, choice.scores.index(max(choice.scores))
 
 
-def _agrees(choice: Choice, values: Line, correct: frozenset[int]) -> bool:
+def _agrees(choice: LoggedChoices, values: Line, correct: frozenset[int]) -> bool:
     score, chosen = _own(values, choice)
     known = score is not None and not any(map(math.isnan, choice.scores))
     return not known or score == float(chosen in correct)

@@ -104,7 +104,7 @@ def unranked(metrics: Iterable[Mapping[str, Any]]) -> frozenset[Place]:
     )
 
 
-def unanswered(metrics: Iterable[Mapping[str, Any]]) -> frozenset[Place]:
+def unanswered_places(metrics: Iterable[Mapping[str, Any]]) -> frozenset[Place]:
     """Model, dataset and output without a single answer, by rows of METRICS named UNANSWERED."""
     least: dict[Place, float] = {}
     for row in metrics:
@@ -114,16 +114,16 @@ def unanswered(metrics: Iterable[Mapping[str, Any]]) -> frozenset[Place]:
     return frozenset(place for place, value in least.items() if value == 1)
 
 
-def outputs_of(places: Iterable[Place], mute: Collection[Place] = ()) -> dict[str, tuple[str, ...]]:
+def outputs_of(places: Iterable[Place], unanswered: Collection[Place] = ()) -> dict[str, tuple[str, ...]]:
     """By dataset, its request types, first the main one, which headlines use: the first of OUTPUTS in which
     at least two models have answers, so that they can be compared; else the first in which one has.
 
-    mute: places without an answer. Request types in which no model has one are left out, unless no other is
-    there.
+    unanswered: places without an answer. Request types in which no model has one are left out, unless no
+    other is there.
     """
     counts: dict[str, Counter[str]] = {}
     for place in frozenset(places):
-        counts.setdefault(place[1], Counter())[place[2]] += place not in mute
+        counts.setdefault(place[1], Counter())[place[2]] += place not in unanswered
     outputs = {}
     for dataset, of in counts.items():
         kept = sorted((output for output in of if of[output] or not any(of.values())), key=OUTPUTS.index)

@@ -79,7 +79,7 @@ TOKENS_HELD = 1 << 14  # of prefixes that an engine keeps for rows that wait, an
 TOKEN_WEIGHT = ROOM // TOKENS_HELD  # bytes that stand for a token of these
 
 
-class Row(Protocol):
+class WaitingRow(Protocol):
     """A row of a pass.
 
     shape: equal for all rows of a pass. key: of the images that it shows, which others may show too. shared,
@@ -96,7 +96,7 @@ class Row(Protocol):
     def own(self) -> int: ...
 
 
-R = TypeVar("R", bound=Row)
+R = TypeVar("R", bound=WaitingRow)
 
 
 class Waiting(Generic[R]):
@@ -165,7 +165,7 @@ class PlannedRow:
 
 
 @dataclass(frozen=True)
-class Tokens:
+class TokenCounts:
     """The length of a prompt. prompt: its tokens after its images. options: those of each option to score.
 
     new: of its tokens, those that the prompt before it in its pack does not begin with.
@@ -176,7 +176,7 @@ class Tokens:
     options: tuple[int, ...] = ()
 
 
-def planned_rows(output: str, pack: Sequence[Tokens], after_image: bool) -> Iterator[PlannedRow]:
+def planned_rows(output: str, pack: Sequence[TokenCounts], after_image: bool) -> Iterator[PlannedRow]:
     """The rows of a pack, as vouch/models/decoder/rows.py makes them of real tokens.
 
     after_image: whether its prompts show images, so that one row holds all of them.

@@ -120,8 +120,8 @@ class Refusal:
 
     transient: a problem of this run (a server, memory), so the next run asks the question again. Otherwise
     the refusal is stored like an answer. unproven: the server may refuse every question; the refusal counts
-    as transient if no other question has an answer. unsupported: the model answers no question of this
-    request type; the refusal is not stored, and the next run asks again.
+    as transient if no other question has an answer. unsupported: the model does not support
+    this request type; the refusal is not stored, and the next run asks again.
     """
 
     problem: str

@@ -196,12 +196,12 @@ def groups(
     prompts: Iterable[Prompt],
     known_texts: KnownTexts,
     keys: Keys,
-    lacking: Mapping[str, str] = MappingProxyType({}),
+    unsupported: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[list[KeyedPack]]:
     """All packs of each item and variation, in the order of the table.
 
-    Packs with a placeholder whose answer is not known yet are left out. lacking: request types that the model
-    has no answers to, with the reason.
+    Packs with a placeholder whose answer is not known yet are left out. unsupported: request types that the
+    model does not support, with the reason.
     """
     for _, group in groupby(prompts, key=lambda prompt: (prompt["item"], prompt["variation"])):
         rows = list(group)
@@ -213,7 +213,7 @@ def groups(
                 [row for row in rows if output in (row["outputs"] or ())],
                 known_texts,
                 keys,
-                lacking.get(output),
+                unsupported.get(output),
             )
         ]
 

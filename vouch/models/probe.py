@@ -1,6 +1,6 @@
 """What a model would be given for a prompt: its tokens, or the request to its server. Nothing is asked.
 
-The code is that of extract: `groups` and `Questions` make the question of a prompt, then `Preparer` makes its
+The code is that of extract: `groups` and `Executor` make the question of a prompt, then `Preparer` makes its
 tokens, with tokenizer and image processor alone, or `ServerEngine` the request.
 """
 
@@ -14,8 +14,8 @@ from vouch.models.chat.chat import common_start
 from vouch.models.config import ExtractConfig
 from vouch.models.engine import Answered, Pack, Question, Refusal
 from vouch.models.packs import KeyedPack, PromptTable, groups
-from vouch.models.requests import Questions, Session
-from vouch.models.unsupported import cannot_give
+from vouch.models.requests import Executor, Session
+from vouch.models.unsupported import unsupported_outputs
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import Pin
 from vouch.tables.asked import LETTERS, OUTPUTS, ImageStore, images_path
@@ -28,7 +28,7 @@ _SPACES = ("Ġ", "▁", " ")  # with which a vocabulary writes the space before 
 
 
 @dataclass(frozen=True)
-class Asked:
+class Probe:
     """The first prompt of a dataset that asks for `output`, as an engine gets it; or why it would not."""
 
     output: str
@@ -37,21 +37,21 @@ class Asked:
     problem: str = ""
 
 
-def asked(pin: Pin, config: ExtractConfig, dataset: str) -> list[Asked]:
+def asked(pin: Pin, config: ExtractConfig, dataset: str) -> list[Probe]:
     """One prompt of each request type. Raises UserError if there are no prompts."""
     session = Session(pin, config)
     prompts = PromptTable(dataset, session.max_tokens, config.asks(pin.model, dataset), pin.sees)
     packs = chain.from_iterable(groups(prompts, {}, session.keys(dataset)))
     first = _first(islice(packs, MOST))
     store, recorder = ImageStore(images_path(dataset)), _Recorder()
-    questions = Questions(lambda output, key: True, store.read, 1, store.decoded_bytes)
+    executor = Executor(lambda output, key: True, store.read, 1, store.decoded_bytes)
     problems = {
         slots[0].output: answered.answer.problem
-        for answered, slots in questions.ask(recorder, first.values())
+        for answered, slots in executor.ask(recorder, first.values())
         if isinstance(answered.answer, Refusal)
     }
     return [
-        Asked(
+        Probe(
             *(output, pack.members[0].prompt["id"], recorder.packs.get(output)),
             "" if output in recorder.packs else problems.get(output, ""),  # the recorder answers none
         )
@@ -90,8 +90,8 @@ def requests(pin: Pin, pack: Pack) -> dict[str, Any]:
     from vouch.models.server.client import connection
     from vouch.models.server.engine import Job, ServerEngine, jobs
 
-    if pack.output in (lacking := cannot_give(pin)):
-        return {"problem": lacking[pack.output]}
+    if pack.output in (unsupported := unsupported_outputs(pin)):
+        return {"problem": unsupported[pack.output]}
     engine = ServerEngine(*connection(pin, os.environ), pin.reasoning, pin.template_kwargs)
     job = next(jobs([pack]))
     if not isinstance(job, Job):

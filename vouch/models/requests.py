@@ -1,7 +1,7 @@
 """Asks a model for the answers to a dataset that the work cache lacks, and writes its response tables.
 
 `answer` asks everything, round by round; `Session` is one model under one setting, `DatasetRequests` its
-prompts of one dataset, and `Questions` sends packs with rendered images to an engine and finds the key of
+prompts of one dataset, and `Executor` sends packs with rendered images to an engine and finds the key of
 each answer. `write` makes the tables from the work cache.
 """
 
@@ -20,7 +20,7 @@ from vouch.images.opening import LruCache, prefetch
 from vouch.models.config import ExtractConfig
 from vouch.models.engine import Answered, Decoding, Engine, Pack, Question, Refusal, engine_kind
 from vouch.models.packs import KeyedPack, Keys, Member, PromptTable, groups
-from vouch.models.unsupported import cannot_give
+from vouch.models.unsupported import unsupported_outputs
 from vouch.models.work_cache import ROOT, WorkCache, refused, remembered, rows_of, to_remember
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.processor import computed_on, fixed, free_torch
@@ -47,7 +47,7 @@ class Session:
     def __init__(self, pin: Pin, config: ExtractConfig) -> None:
         self.name, self.config = pin.model, config
         self.max_tokens = config.max_tokens_of.get(pin.model, config.max_tokens)
-        self._pin, self.sees, self.lacking = pin, pin.sees, cannot_give(pin)
+        self._pin, self.sees, self.unsupported = pin, pin.sees, unsupported_outputs(pin)
         self._kind = engine_kind(pin.engine)
         revisions = [self._kind.revision, opening.REVISION]
         self.revision = f"{pin.engine}/{'.'.join(map(str, revisions))}"
@@ -90,7 +90,7 @@ class Session:
 class DatasetRequests:
     """Every prompt that can be asked by now. known_texts: answers that later prompts repeat.
 
-    unable: request types to which the model was seen to have no answers, with the reason. Their prompts are
+    unsupported: request types that the server turned out not to support, with the reason. Their prompts are
     not remembered as refused: the next run asks again.
     """
 
@@ -101,10 +101,10 @@ class DatasetRequests:
         self.keys = model.keys(name)
         self.prompts = PromptTable(name, model.max_tokens, model.config.asks(model.name, name), model.sees)
         self.known_texts: dict[str, str | None] = {}
-        self.unable: dict[str, str] = {}
+        self.unsupported: dict[str, str] = {}
 
     def _groups(self) -> Iterator[list[KeyedPack]]:
-        return groups(self.prompts, self.known_texts, self.keys, self.model.lacking)
+        return groups(self.prompts, self.known_texts, self.keys, self.model.unsupported)
 
     def packs(self) -> Iterator[KeyedPack]:
         """Every pack whose placeholders can be filled by now."""
@@ -148,10 +148,10 @@ class DatasetRequests:
                 self.known_texts[name] = answer["text"]
         return len(self.known_texts) > before
 
-    def questions(self, unknown: Callable[[str, bytes], bool]) -> "Questions":
+    def executor(self, unknown: Callable[[str, bytes], bool]) -> "Executor":
         """An object that asks for its unknown answers and renders its images."""
         images = ImageStore(images_path(self.name))
-        return Questions(unknown, images.read, self.model.config.workers, images.decoded_bytes)
+        return Executor(unknown, images.read, self.model.config.workers, images.decoded_bytes)
 
     @contextmanager
     def claim(self) -> Iterator[None]:
@@ -167,8 +167,8 @@ class Round:
     """The outcome of asking everything unknown once.
 
     wanted: answers that could be asked for, `unknown` of them not known. kept: new ones. missed: answers that
-    did not come because of transient problems; `trouble` is the first of these. unable: those that the model
-    cannot give. damaged: shards of the work cache.
+    did not come because of transient problems; `trouble` is the first of these. unsupported: those of
+    request types that the model does not support. damaged: shards of the work cache.
     """
 
     wanted: int
@@ -176,7 +176,7 @@ class Round:
     kept: int
     missed: int
     trouble: str
-    unable: int
+    unsupported: int
     damaged: frozenset[str]
 
 
@@ -192,9 +192,9 @@ def answer(dataset: DatasetRequests, progress: Progress) -> dict[str, Any]:
                 f"{dataset.label}: {one.missed} of {one.unknown} answers did not come ({one.trouble}); run "
                 "it again to ask for them, all others are kept"
             )
-        asked, count, damaged = asked + one.kept, one.wanted - one.unable, damaged | one.damaged
+        asked, count, damaged = asked + one.kept, one.wanted - one.unsupported, damaged | one.damaged
     measures: dict[str, Any] = {"answers": {"known": count - asked, "asked": asked}}
-    if asked or dataset.unable:
+    if asked or dataset.unsupported:
         engine = dataset.model.engine
         measures["engine"] = {"device": computed_on(engine.device), **engine.notes}
     if damaged:
@@ -229,15 +229,15 @@ def _ask(
     dataset: DatasetRequests, engine: Engine, progress: Progress | None, unknown: int, proven: bool
 ) -> tuple[int, int, str, int]:
     """Asks for everything unknown that can be asked now: how many answers came, how many did not and why, and
-    how many cannot come.
+    how many belong to request types that the model does not support.
 
     proven: whether the model has answered others before.
     """
     caches = dataset.caches
-    questions = dataset.questions(lambda output, key: key not in caches[output])
-    device, kept, missed, first, unable = computed_on(engine.device), 0, 0, "", 0
+    executor = dataset.executor(lambda output, key: key not in caches[output])
+    device, kept, missed, first, unsupported = computed_on(engine.device), 0, 0, "", 0
     try:
-        answers = questions.ask(engine, dataset.packs())
+        answers = executor.ask(engine, dataset.packs())
         shown = progress(answers, total=unknown, label=dataset.label) if progress else answers
         for answered, slots in shown:
             one = answered.answer
@@ -246,8 +246,8 @@ def _ask(
                 first = first or f"{answered.question}: {one.problem}"
                 continue
             if isinstance(one, Refusal) and one.unsupported:
-                dataset.unable |= {slot.output: one.problem for slot in slots}
-                unable += len(slots)
+                dataset.unsupported |= {slot.output: one.problem for slot in slots}
+                unsupported += len(slots)
                 continue
             for slot in slots:
                 caches[slot.output].add(slot.key, to_remember(answered, slot.pixels, device))
@@ -255,7 +255,7 @@ def _ask(
     finally:
         for cache in caches.values():
             cache.flush()
-    return kept, missed, first, unable
+    return kept, missed, first, unsupported
 
 
 @dataclass(frozen=True)
@@ -288,7 +288,7 @@ class _Rendered:
     refused: list[tuple[Answered, list[Slot]]]
 
 
-class Questions:
+class Executor:
     """Requests the answers that are not known yet from an engine.
 
     unknown: whether the answer to a key of a request type is wanted. read: encoded bytes of an image's
@@ -414,11 +414,11 @@ def write(dataset: DatasetRequests) -> dict[str, Any]:
     """Puts the answers together in the order of the prompts; returns notes for the run record.
 
     A line on stderr counts the prompts without an answer, another one the answers of a model with another
-    name. Raises UserError if no prompt has an answer in any table, unless all of them ask for what the model
-    cannot give; then nothing is written.
+    name. Raises UserError if no prompt has an answer in any table, unless the model supports none of the
+    request types asked for; then nothing is written.
     """
-    asked, lacking, first, failing = Counter[str](), Counter[str](), dict[str, str](), dict[str, str]()
-    answered, renamed, unable = 0, 0, {**dataset.model.lacking, **dataset.unable}
+    asked, unanswered, first, failing = Counter[str](), Counter[str](), dict[str, str](), dict[str, str]()
+    answered, renamed, unsupported = 0, 0, {**dataset.model.unsupported, **dataset.unsupported}
     with ExitStack() as files:
         paths = {output: RESPONSES[output].path(dataset.model.name, dataset.name) for output in OUTPUTS}
         writers = {
@@ -431,15 +431,15 @@ def write(dataset: DatasetRequests) -> dict[str, Any]:
             asked[output] += 1
             problem = next((answer["problem"] for answer in answers if answer["problem"] is not None), None)
             if problem is not None:
-                lacking[output] += 1
+                unanswered[output] += 1
                 first.setdefault(output, f"prompt {member.prompt['id']}: {problem}")
-                if problem != unable.get(output):
+                if problem != unsupported.get(output):
                     failing.setdefault(output, first[output])
             answered += sum(answer["problem"] is None for answer in answers)
             renamed += sum(OTHER_MODEL in answer["flags"] for answer in answers)
             for row in rows_of(output, member.prompt, answers, member.decodings, dataset.model.revision):
                 writers[output].row(row)
-        if failing and asked == lacking:
+        if failing and asked == unanswered:
             output, why = min(failing.items(), key=lambda pair: OUTPUTS.index(pair[0]))
             raise UserError(f"{paths[output]}: none of {asked[output]} prompts has an answer; {why}")
     if renamed:
@@ -448,22 +448,22 @@ def write(dataset: DatasetRequests) -> dict[str, Any]:
             f"{dataset.model.another_name} (docs/add-a-model.md#what-is-asked-and-recorded)",
             file=sys.stderr,
         )
-    unanswered = {output: lacking[output] for output in OUTPUTS if lacking[output]}
-    if not unanswered:
+    counts = {output: unanswered[output] for output in OUTPUTS if unanswered[output]}
+    if not counts:
         return {}
-    counts = ", ".join(f"{output} {count} of {asked[output]}" for output, count in unanswered.items())
+    listed = ", ".join(f"{output} {count} of {asked[output]}" for output, count in counts.items())
     print(
-        f"{dataset.label}: prompts without an answer: {counts}; {first[next(iter(unanswered))]}",
+        f"{dataset.label}: prompts without an answer: {listed}; {first[next(iter(counts))]}",
         file=sys.stderr,
     )
-    return {"unanswered": unanswered}
+    return {"unanswered": counts}
 
 
 def _known(dataset: DatasetRequests) -> Iterator[tuple[str, Member, list[dict[str, Any]]]]:
     """Every prompt of each request type with its answers, in the order of the prompts."""
     for window in dataset.windows():
         for output in OUTPUTS:
-            members = [_if_able(dataset, member, output) for what, member in window if what == output]
+            members = [_if_supported(dataset, member, output) for what, member in window if what == output]
             answers = iter(dataset.caches[output].fetch([key for member in members for key in member.keys]))
             for member in members:
                 if member.problem is None:
@@ -472,16 +472,16 @@ def _known(dataset: DatasetRequests) -> Iterator[tuple[str, Member, list[dict[st
                     yield output, member, [refused(output, member.problem)] * max(1, len(member.decodings))
 
 
-def _if_able(dataset: DatasetRequests, member: Member, output: str) -> Member:
-    """The prompt; refused if its answer did not come because the model was seen to be unable.
+def _if_supported(dataset: DatasetRequests, member: Member, output: str) -> Member:
+    """The prompt; refused if its answer did not come because the model does not support its request type.
 
     Raises UserError if it is missing for another reason.
     """
     if all(key in dataset.caches[output] for key in member.keys):
         return member
-    if output not in dataset.unable:
+    if output not in dataset.unsupported:
         raise UserError(
             f"{dataset.label}: the {output} of prompt {member.prompt['id']} are missing from the work cache; "
             "run it again"
         )
-    return replace(member, keys=(), problem=dataset.unable[output])
+    return replace(member, keys=(), problem=dataset.unsupported[output])

@@ -33,7 +33,7 @@ def restore(dataset: DatasetRequests) -> int:
     with dataset.claim():
         try:
             for output, key, answer in written(dataset):
-                if answer["device"] is None:  # the model was seen to be unable: the next run asks again
+                if answer["device"] is None:  # the server does not support it: the next run asks again
                     continue
                 if key not in dataset.caches[output] and answer["device"] not in dataset.model.refused:
                     dataset.caches[output].add(key, answer)
@@ -116,8 +116,8 @@ def recompute(dataset: DatasetRequests, drawn: Sequence[Answer]) -> Iterator[Rec
     engine = dataset.model.engine
     device = computed_on(engine.device)
     stored = {(output, key): answer for output, key, answer in drawn}
-    questions = dataset.questions(lambda output, key: (output, key) in stored)
-    for answered, slots in questions.ask(engine, dataset.packs()):
+    executor = dataset.executor(lambda output, key: (output, key) in stored)
+    for answered, slots in executor.ask(engine, dataset.packs()):
         if isinstance(answered.answer, Refusal) and answered.answer.transient:
             raise UserError(f"{dataset.label}: {answered.question}: {answered.answer.problem}")
         for slot in slots:

@@ -1,4 +1,4 @@
-"""The request types that a model has no answers to, and why."""
+"""The request types that a model does not support, and why."""
 
 from vouch.models.lock_entry import LOCK, OPENAI, LockEntry
 from vouch.tables.answered import Pin, Reasoning
@@ -13,8 +13,8 @@ def scores_texts(url: str) -> bool:
     return url != OPENAI
 
 
-def cannot_give(model: LockEntry | Pin) -> dict[str, str]:
-    """The request types that a model has no answers to, with the reason; none of a model with weights.
+def unsupported_outputs(model: LockEntry | Pin) -> dict[str, str]:
+    """Request type -> why a model does not support it; empty for a model with weights.
 
     A server's are known by `outputs` of its entry, and by what it is.
     """

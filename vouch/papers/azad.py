@@ -50,12 +50,12 @@ def table(caption: str, measures: Sequence[Measure], lookup: Lookup) -> Built:
     """Tables 1 to 4, with a sentence on scores that were not computed."""
     layout = Layout(caption, measures, lookup.models({}), {})
     built = by_dataset(lookup, lookup.long(measures), DATASETS, layout)
-    lacking = [measure.label for measure in measures if lookup.of(measure).empty]
+    not_computed = [measure.label for measure in measures if lookup.of(measure).empty]
     sentences = []
-    if lacking:
-        sentences.append(f"{formatting.listed(lacking)} was not computed (score.scores).")
-    clean = [measure.label for measure in measures if measure.only and measure.label not in lacking]
-    if clean and len(clean) + len(lacking) < len(measures):
+    if not_computed:
+        sentences.append(f"{formatting.listed(not_computed)} was not computed (score.scores).")
+    clean = [measure.label for measure in measures if measure.only and measure.label not in not_computed]
+    if clean and len(clean) + len(not_computed) < len(measures):
         sentences.append(
             f"{formatting.listed(clean)} is from the clean protocol: compare it with the small print of the "
             "others."

@@ -43,7 +43,7 @@ class Store:
         """Folder lists that name a damaged object; while such a list exists, DVC does not check its files."""
         return [name for name in whole if name.endswith(".dir") and damaged & self._listed(name).keys()]
 
-    def lacking(self, name: str) -> list[str]:
+    def missing(self, name: str) -> list[str]:
         """Files of a folder whose objects are missing here; empty if the folder's list is missing too."""
         there = set(self.names())
         listed = self._listed(name) if name in there else {}
@@ -60,14 +60,23 @@ class Store:
 
 
 def object_path(name: str) -> Path:
-    """Where DVC's cache has, or would have, an object. Only DVC's settings are loaded. Raises UserError."""
+    """The path at which DVC's cache has, or would have, an object. Raises UserError."""
+    return _path_in(_objects(), name)
+
+
+def _path_in(objects: Path, name: str) -> Path:
+    return objects / name[:2] / name[2:]
+
+
+def _objects() -> Path:
+    """The folder of objects in DVC's cache; only DVC's settings are loaded. Raises UserError."""
     from dvc.config import Config, ConfigError
 
     try:
         settings = Config(dvc_dir=str(Path(".dvc").absolute()))["cache"]
     except ConfigError as error:
         raise UserError(f".dvc/config: {' '.join(str(error).split())}; correct it") from None
-    return Path(settings.get("dir", ".dvc/cache")) / "files" / "md5" / name[:2] / name[2:]
+    return Path(settings.get("dir", ".dvc/cache")) / "files" / "md5"
 
 
 def held(digests: Iterable[str]) -> set[str]:
@@ -75,10 +84,10 @@ def held(digests: Iterable[str]) -> set[str]:
 
     Only folder lists are read. Raises UserError, OSError.
     """
-    root = object_path("")
+    objects = _objects()
 
     def there(name: str) -> bool:
-        path = root / name[:2] / name[2:]
+        path = _path_in(objects, name)
         if not path.exists():
             return False
         try:
@@ -98,24 +107,24 @@ def fetch(digests: Iterable[str]) -> set[str]:
     Raises UserError if the remote does not answer, or if a file in the cache is damaged.
     """
     digests = set(digests)
-    if lacking := digests - held(digests):
+    if missing := digests - held(digests):
         with repository() as repo:
             if repo.config["core"].get("remote"):
                 from dvc_data.hashfile.hash_info import HashInfo
 
                 # the caller says what is missing
                 logging.getLogger("dvc.data_cloud").setLevel(logging.ERROR)
-                repo.cloud.pull([HashInfo("md5", name) for name in sorted(lacking)])
-        lacking -= held(lacking)
-    for name in sorted(digests - lacking):
-        with object_path(name).open("rb") as file:
+                repo.cloud.pull([HashInfo("md5", name) for name in sorted(missing)])
+        missing -= held(missing)
+    objects = _objects()
+    for path, name in ((_path_in(objects, name), name) for name in sorted(digests - missing)):
+        with path.open("rb") as file:
             digest = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False))
         if digest.hexdigest() != name:
             raise UserError(
-                f"{object_path(name)}: damaged; `vouch store verify --mend` removes what is damaged; then "
-                "run this again"
+                f"{path}: damaged; `vouch store verify --mend` removes what is damaged; then run this again"
             )
-    return lacking
+    return missing
 
 
 @contextmanager

@@ -116,7 +116,7 @@ RECEIPTS = Path(".vouch/receipts")
 
 
 @dataclass(frozen=True)
-class Record:
+class StageRecord:
     """A stage's command, inputs and outputs (path -> digest), and parameters as in dvc.yaml."""
 
     cmd: str
@@ -125,9 +125,9 @@ class Record:
     outs: Mapping[str, str | None]
 
 
-def present(stage: Stage, digests: Digests | Moment) -> Record:
+def present(stage: Stage, digests: Digests | Moment) -> StageRecord:
     """The record that the current files would give."""
-    return Record(
+    return StageRecord(
         cmd=stage.cmd,
         params={file: dict(values) for file, values in stage.params.items()},
         deps={dep: digests.of(dep) for dep in stage.deps},
@@ -135,7 +135,7 @@ def present(stage: Stage, digests: Digests | Moment) -> Record:
     )
 
 
-def as_read(stage: Stage, record: Record, digests: Digests | Moment) -> Record:
+def as_read(stage: Stage, record: StageRecord, digests: Digests | Moment) -> StageRecord:
     """The record with only what the stage reads: of some inputs just a part, or nothing."""
     if idle := _without(stage, record):
         return idle
@@ -152,7 +152,7 @@ def as_read(stage: Stage, record: Record, digests: Digests | Moment) -> Record:
     return replace(record, params=stage.read_params, deps=deps)
 
 
-def _without(stage: Stage, record: Record) -> Record | None:
+def _without(stage: Stage, record: StageRecord) -> StageRecord | None:
     """The rest of the record if a parameter of `meta.without` is empty; None if none is."""
     for key, kept in stage.without.items():
         if not _value(stage.params.get(PARAMS, {}), key):
@@ -186,7 +186,7 @@ def _value_digest(value: Any) -> str | None:
     return None if value is None else hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
-def read_whole(stage: Stage, record: Record) -> Record:
+def read_whole(stage: Stage, record: StageRecord) -> StageRecord:
     """A record of DVC without the inputs that the stage reads only in part."""
     if idle := _without(stage, record):
         return idle
@@ -203,16 +203,16 @@ def receipt_path(stage: Stage) -> Path:
     return RECEIPTS / f"{stage.slug}.json"
 
 
-def read_receipt(stage: Stage) -> Record | None:
+def read_receipt(stage: Stage) -> StageRecord | None:
     """The stage's own record, or None if it is missing or damaged."""
     values = unsealed(receipt_path(stage)) or {}
     try:
-        return Record(values["cmd"], *(dict(values[side]) for side in ("params", "deps", "outs")))
+        return StageRecord(values["cmd"], *(dict(values[side]) for side in ("params", "deps", "outs")))
     except (ValueError, KeyError, TypeError):
         return None
 
 
-def write_receipt(stage: Stage, record: Record) -> None:
+def write_receipt(stage: Stage, record: StageRecord) -> None:
     """Writes the stage's own record, in the form that `as_read` gives."""
     write_json(receipt_path(stage), sealed(asdict(record)))
 
@@ -260,7 +260,7 @@ def check_lock(path: Path = LOCK) -> None:
         )
 
 
-def read_lock(path: Path = LOCK) -> Mapping[str, Record]:
+def read_lock(path: Path = LOCK) -> Mapping[str, StageRecord]:
     """DVC's records by stage name, empty if there is no dvc.lock. Raises UserError if it is damaged."""
     if not path.exists():
         return {}
@@ -269,7 +269,7 @@ def read_lock(path: Path = LOCK) -> Mapping[str, Record]:
 
 
 @lru_cache(maxsize=1)
-def parse_lock(text: str, name: str) -> Mapping[str, Record]:
+def parse_lock(text: str, name: str) -> Mapping[str, StageRecord]:
     """DVC's records in the text of a dvc.lock, none in an empty one. Raises UserError; `name` is in it.
 
     The text may be that of any commit, and outputs are read from the cache by their digests, so a value that
@@ -284,7 +284,7 @@ def parse_lock(text: str, name: str) -> Mapping[str, Record]:
         ) from None
 
 
-def _records(values: Any) -> dict[str, Record]:
+def _records(values: Any) -> dict[str, StageRecord]:
     def side(entries: list[Mapping[str, Any]] | None) -> dict[str, str | None]:
         return {entry["path"]: entry.get("md5") for entry in entries or ()}
 
@@ -295,7 +295,7 @@ def _records(values: Any) -> dict[str, Record]:
         return outs
 
     return {
-        name: Record(
+        name: StageRecord(
             entry["cmd"], dict(entry.get("params", {})), side(entry.get("deps")), outputs(entry.get("outs"))
         )
         for name, entry in values.get("stages", {}).items()
@@ -307,10 +307,10 @@ class Recorded:
 
     def __init__(self, dag: Dag) -> None:
         self.dag = dag
-        self._receipts: dict[str, Record | None] = {}
+        self._receipts: dict[str, StageRecord | None] = {}
 
     @cached_property
-    def _lock(self) -> Mapping[str, Record]:
+    def _lock(self) -> Mapping[str, StageRecord]:
         return read_lock()
 
     def fits(self, out: str, digest: str) -> bool:

@@ -26,8 +26,8 @@ from vouch.pipeline.errors import NO_THREAD, UserError, out_of_memory, refused_b
 from vouch.pipeline.files import UNUSED, read_otherwise, set_aside
 from vouch.pipeline.locks import stage_lock
 from vouch.pipeline.records import (
-    Record,
     Recorded,
+    StageRecord,
     as_read,
     present,
     read_receipt,
@@ -212,7 +212,9 @@ def _processor_seconds() -> float:
     return used.user + used.system + used.children_user + used.children_system
 
 
-def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], None], live: Live) -> Record:
+def _make(
+    dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], None], live: Live
+) -> StageRecord:
     digests = Digests()
     refuse_damaged(Recorded(dag), dag.inputs(stage), digests)
     # files that no stage has made are hashed while they are read, or at the end
@@ -229,7 +231,7 @@ def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], No
     times: dict[str, Any] = {"began": began, "seconds": round(time.monotonic() - start, 1)}
     times["processor_seconds"] = round(_processor_seconds() - before_body, 1)
     known = as_read(
-        stage, Record(stage.cmd, stage.params, {dep: digests.of(dep) for dep in stage.deps}, {}), digests
+        stage, StageRecord(stage.cmd, stage.params, {dep: digests.of(dep) for dep in stage.deps}, {}), digests
     )
     write_records(stage, known.params, known.deps, run.notes, run.measured, times)
     after = present(stage, digests)

@@ -24,7 +24,7 @@ from vouch.pipeline.digests import Digests, Moment
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.records import (
     LOCK,
-    Record,
+    StageRecord,
     as_read,
     made_from,
     present,
@@ -42,7 +42,7 @@ class State:
     """now: the present record. fresh: whether some record fits. causes: all that does not fit, in words."""
 
     stage: Stage
-    now: Record
+    now: StageRecord
     fresh: bool
     causes: tuple[str, ...] = ()
 
@@ -85,7 +85,7 @@ def states(dag: Dag, digests: Digests | None = None) -> list[State]:
     return result
 
 
-def _never_ran(stage: Stage, read: Record, certain: bool) -> list[str]:
+def _never_ran(stage: Stage, read: StageRecord, certain: bool) -> list[str]:
     """How the run record contradicts dvc.lock; empty if they agree.
 
     read: what the stage reads now. certain: whether dvc.lock has all of that, so a missing record is no harm.
@@ -109,7 +109,7 @@ def _never_ran(stage: Stage, read: Record, certain: bool) -> list[str]:
     return [f"{what} changed" for what, *_ in changed]
 
 
-def _differences(now: Record, then: Record | None) -> list[str]:
+def _differences(now: StageRecord, then: StageRecord | None) -> list[str]:
     """All that differs, a few words each. Of a stage that has no outputs, an input that is not there either
     is no difference: another stage makes it."""
     missing = [out for out, digest in now.outs.items() if digest is None]

@@ -44,7 +44,12 @@ def read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
 
 def read_items(path: Path, builder: "ItemBuilder") -> Iterator[Item]:
     """Items in order, a group at a time, including those that are not asked. Raises UserError."""
-    for _, group in groupby(read_rows(path), key=lambda row: row["group"]):
+    return items_of(read_rows(path), builder, path)
+
+
+def items_of(rows: Iterable[Mapping[str, Any]], builder: "ItemBuilder", path: Path) -> Iterator[Item]:
+    """The same of rows in memory. path: of their source, for messages."""
+    for _, group in groupby(rows, key=lambda row: row["group"]):
         yield from builder.items(list(group), path)
 
 
@@ -147,6 +152,18 @@ class Prompts:
     name: str
     cap: int | None
     asked: bool = True
+
+    def of_items(self, items: Iterable[Item], path: Path) -> Iterator[list[dict[str, Any]]]:
+        """The rows of each item that is asked. Raises UserError. path: of the items' table, for messages."""
+        for _, group in groupby(items, key=lambda item: item.group):
+            before: Before = {}
+            for item in group:
+                if item.kept:
+                    try:
+                        rows = list(self.rows(item, before))
+                    except UserError as error:
+                        raise UserError(f"{path}: {error}") from None
+                    yield rows
 
     def rows(self, item: Item, before: Before) -> Iterator[dict[str, Any]]:
         """Rows of an item. Raises UserError.

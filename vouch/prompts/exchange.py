@@ -37,7 +37,7 @@ WINNERS = (FIRST, SECOND, NEITHER)
 
 
 @dataclass(frozen=True)
-class Pair:
+class ImagePair:
     """Two images and the question about them."""
 
     question: str
@@ -60,7 +60,7 @@ class Pair:
 class ExchangeDecision:
     """One row. where: file and line."""
 
-    pair: Pair
+    pair: ImagePair
     winner: str
     by: str
     why: str
@@ -68,7 +68,7 @@ class ExchangeDecision:
 
 
 def _about(row: Mapping[str, str]) -> tuple[tuple[str, str, frozenset[str]], str]:
-    pair = Pair(row["question"], *(row[name].strip() for name in NEEDED[1:4]))
+    pair = ImagePair(row["question"], *(row[name].strip() for name in NEEDED[1:4]))
     return pair.key, f"{pair.first[:12]} and {pair.second[:12]}"
 
 
@@ -85,7 +85,7 @@ def read_decisions(path: Path, further: Sequence[str] = ()) -> list[ExchangeDeci
                 raise UserError(f"{where}: {name}: unknown name {value}; {did_you_mean(value, list(known))}")
         if first == second:
             raise UserError(f"{where}: first and second are the same image; name two")
-        pair = Pair(row["question"], replaced, first, second)
+        pair = ImagePair(row["question"], replaced, first, second)
         decisions.append(ExchangeDecision(pair, winner, row.get("by", ""), row.get("why", ""), where))
     return decisions
 
@@ -143,7 +143,7 @@ class ComparingItem:
 class Candidate:
     """Two images that a person may compare, and for each the ids of items that could get the other."""
 
-    pair: Pair
+    pair: ImagePair
     of_first: tuple[str, ...]
     of_second: tuple[str, ...]
 
@@ -169,7 +169,7 @@ def candidates(items: Iterable[ComparingItem], replaced: str) -> Iterator[Candid
         for item in group:
             owners.setdefault(item.loser if replaced == WINNER else item.winner, []).append(item.id)
         for (first, of_first), (second, of_second) in combinations(owners.items(), 2):
-            yield Candidate(Pair(question, replaced, first, second), tuple(of_first), tuple(of_second))
+            yield Candidate(ImagePair(question, replaced, first, second), tuple(of_first), tuple(of_second))
 
 
 def comparable(rows: Iterable[Row]) -> Mapping[tuple[str, str], set[str]]:

@@ -52,31 +52,31 @@ def left_out(evidence: "Evidence", datasets: Sequence[str]) -> list[str]:
     warnings = [text for output in (LETTERS, TEXT) if (text := _left_out(evidence, datasets, output))]
     problems = {place: evidence.problems.get(place, "") for place in evidence.unanswered}
     asked = {name: evidence.asked(name) for name in datasets}
-    return [*warnings, *unanswered(problems, asked)]
+    return [*warnings, *without_answers(problems, asked)]
 
 
-def unanswered(problems: Mapping[Place, str], asked: Mapping[str, Collection[Place]]) -> list[str]:
+def without_answers(problems: Mapping[Place, str], asked: Mapping[str, Collection[Place]]) -> list[str]:
     """Which models have no answers of a request type, and why; what to do if they have none at all.
 
     problems: the reason of each such place. asked: by dataset, all places.
     """
-    lacking: dict[tuple[str, str], dict[str, list[str]]] = {}  # output and reason -> model -> datasets
-    mute: dict[str, list[str]] = {}
+    reasons: dict[tuple[str, str], dict[str, list[str]]] = {}  # output and reason -> model -> datasets
+    of_none: dict[str, list[str]] = {}
     for dataset, places in asked.items():
         for place in sorted(places):
             if place in problems:
-                of_models = lacking.setdefault((place[2], problems[place]), {})
+                of_models = reasons.setdefault((place[2], problems[place]), {})
                 of_models.setdefault(place[0], []).append(dataset)
         for model in sorted({model for model, *_ in places}):
             own = {place for place in places if place[0] == model}
             if own <= problems.keys() and (model, dataset, TEXT) not in own:
-                mute.setdefault(model, []).append(dataset)
-    ordered = sorted(lacking.items(), key=lambda pair: (OUTPUTS.index(pair[0][0]), pair[0][1]))
+                of_none.setdefault(model, []).append(dataset)
+    ordered = sorted(reasons.items(), key=lambda pair: (OUTPUTS.index(pair[0][0]), pair[0][1]))
     return [
         f"{who} no {formatting.OUTPUT_NAMES[output]} on {where}{why and f': {why}'}."
         for (output, why), of_models in ordered
         for who, where in _who_and_where(of_models)
-    ] + [f"{who} no answers to {where} at all. {REMEDY[LETTERS]}" for who, where in _who_and_where(mute)]
+    ] + [f"{who} no answers to {where} at all. {REMEDY[LETTERS]}" for who, where in _who_and_where(of_none)]
 
 
 def _who_and_where(of_models: Mapping[str, list[str]]) -> Iterator[tuple[str, str]]:

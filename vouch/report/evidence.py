@@ -15,7 +15,7 @@ import pandas as pd
 
 from vouch.metrics.blind import BLIND_RATE, blind, chance_of
 from vouch.metrics.comparison import statistics
-from vouch.metrics.unranked import OF_GATE, UNANSWERED, Place, outputs_of, unanswered, unranked
+from vouch.metrics.unranked import OF_GATE, UNANSWERED, Place, outputs_of, unanswered_places, unranked
 from vouch.report import formatting
 from vouch.report.config import Scoring
 from vouch.report.gates import INFINITE, MINIMUM, SIGNIFICANCE, minimum_detectable_effect
@@ -126,7 +126,7 @@ class Comparisons:
         return median(effects) if effects else None
 
 
-class Answered(NamedTuple):
+class AnswerCounts(NamedTuple):
     """What the table of one model, dataset and request type holds.
 
     answers: one for each option, and for each sample of a text. unanswered: rows without an answer. tokens:
@@ -184,7 +184,7 @@ class Evidence:
         default_factory=lambda: BLIND.schema.empty_table().to_pandas().assign(dataset="")
     )
     setup: Mapping[str, Any] = field(default_factory=dict)
-    answered: Sequence[Answered] = ()
+    answered: Sequence[AnswerCounts] = ()
     digests: Mapping[str, str] = field(default_factory=dict)
     printed: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -228,7 +228,7 @@ class Evidence:
     def unanswered(self) -> frozenset[Place]:
         """Where a model has not a single answer."""
         rows = self.leaderboard[self.leaderboard["metric"] == UNANSWERED]
-        return unanswered(rows.to_dict("records"))
+        return unanswered_places(rows.to_dict("records"))
 
     def of_first_output(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The rows of a table that are about the main request type of their dataset."""

@@ -8,14 +8,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.unranked import UNANSWERED, unanswered
+from vouch.metrics.unranked import UNANSWERED, unanswered_places
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import file_digest
 from vouch.report.config import Scoring
-from vouch.report.evidence import Answered, Evidence
+from vouch.report.evidence import AnswerCounts, Evidence
 from vouch.tables import asked, results
 from vouch.tables.answered import RESPONSES, first_problem, letters_path
-from vouch.tables.table import Table
+from vouch.tables.table import Opened, Table
 
 PUBLISHED = Path("docs/published")
 """The folder of published figures."""
@@ -58,25 +58,25 @@ def read_printed(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
     return {path.stem: pd.read_csv(path, dtype=str, keep_default_na=False) for path in paths}
 
 
-def answered(paths: Iterable[Path]) -> list[Answered]:
+def answered(paths: Iterable[Path]) -> list[AnswerCounts]:
     """What each table of answers holds; tables without rows are left out. Raises UserError."""
     outputs = {path("m", "d").suffixes[0]: output for output, (_, path) in RESPONSES.items()}
     every = []
     for path in paths:
         output = outputs[path.suffixes[0]]
-        of_texts = ["logprobs"] if output == asked.TEXT else []
-        columns = ["prompt", "engine", "device", "mode", "rows", "problem", *of_texts]
-        table = RESPONSES[output].table.read(path, columns)
+        file = RESPONSES[output].table.open(path)
+        columns = ["prompt", "engine", "device", "mode", "rows", "problem"]
+        table = file.read(columns=columns, use_threads=False)
         if table.num_rows:
             every.append(
-                Answered(
+                AnswerCounts(
                     model=path.name.partition(".")[0],
                     dataset=path.parent.name,
                     output=output,
                     prompts=pc.count_distinct(table["prompt"]).as_py(),
                     answers=table["problem"].null_count,
                     unanswered=table.num_rows - table["problem"].null_count,
-                    tokens=_tokens(table) if of_texts else 0,
+                    tokens=_tokens(file, table["problem"]) if output == asked.TEXT else 0,
                     **{name: _names(table[name]) for name in ("engine", "device", "mode")},
                     rows=pc.max(table["rows"]).as_py(),
                 )
@@ -84,10 +84,13 @@ def answered(paths: Iterable[Path]) -> list[Answered]:
     return every
 
 
-def _tokens(texts: pa.Table) -> int | None:
-    """How many tokens texts have; None if some of them have no log-probabilities."""
-    lengths = pc.list_value_length(texts["logprobs"])
-    uncounted = pc.any(pc.and_(pc.is_null(texts["problem"]), pc.is_null(lengths))).as_py()
+def _tokens(texts: Opened, problems: pa.ChunkedArray) -> int | None:
+    """How many tokens texts have; None if some of them have no log-probabilities. problems: that column."""
+    known = texts.statistics("logprobs")  # null_count: of lists that are null or empty
+    if all(known) and sum(each.null_count for each in known) == len(problems) - problems.null_count:
+        return int(sum(each.num_values for each in known))
+    lengths = pc.list_value_length(texts.read(columns=["logprobs"], use_threads=False)["logprobs"])
+    uncounted = pc.any(pc.and_(pc.is_null(problems), pc.is_null(lengths))).as_py()
     return None if uncounted else pc.sum(lengths).as_py() or 0
 
 
@@ -120,7 +123,7 @@ def load(
     every += [*published, *responses, *(blind if len(answered_blind) else ())]
     compared = _compared(paths)
     measured = compared["leaderboard"]
-    mute = unanswered(measured[measured["metric"] == UNANSWERED].to_dict("records"))
+    without = unanswered_places(measured[measured["metric"] == UNANSWERED].to_dict("records"))
     return Evidence(
         **compared,
         outcomes=_all(results.OUTCOMES, outcomes, OF_OUTCOMES),
@@ -135,7 +138,7 @@ def load(
         digests={path.as_posix(): file_digest(path) for path in every},
         printed=read_printed(published),
         facts=known or {},
-        problems={place: first_problem(*place) for place in sorted(mute)},
+        problems={place: first_problem(*place) for place in sorted(without)},
     )
 
 

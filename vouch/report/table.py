@@ -28,7 +28,7 @@ class Range:
 class Cell:
     """text: the text shown. note: small print after it. key: the value to sort by; `text` if None.
 
-    shade: of a heat map, a colour of page.css.
+    shade: of a heat map, a colour of page.css. link: an address, to which the text leads.
     """
 
     text: str
@@ -37,6 +37,7 @@ class Cell:
     range: Range | None = None
     tone: Tone = ""
     shade: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True)

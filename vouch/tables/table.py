@@ -259,9 +259,7 @@ class Table:
         UserError.
         """
         values, file = pa.array(wanted, pa.string()), self.open(path)
-        leaf = [file.schema.column(index).path for index in range(len(file.schema))].index(column)
-        for group in range(file.num_row_groups):
-            known = file.metadata.row_group(group).column(leaf).statistics
+        for group, known in enumerate(file.statistics(column)):
             if known and known.has_min_max and not any(known.min <= one <= known.max for one in wanted):
                 continue
             values_here = file.read_row_group(group, columns=[column], use_threads=False)[column]
@@ -302,6 +300,13 @@ class Opened(pq.ParquetFile):  # type: ignore[misc]
         batches = self._whole(lambda: super(Opened, self).iter_batches(*arguments, **options))
         while (batch := self._whole(lambda: next(batches, None))) is not None:
             yield batch
+
+    def statistics(self, column: str) -> list[Any]:
+        """Those that the file has of a column, or of the values of a column of lists, by row group."""
+        paths = (self.schema.column(index).path for index in range(len(self.schema)))
+        leaf = next(index for index, path in enumerate(paths) if path.partition(".")[0] == column)
+        groups = (self.metadata.row_group(group) for group in range(self.num_row_groups))
+        return [group.column(leaf).statistics for group in groups]
 
     def _whole(self, read: Callable[[], T]) -> T:
         try:

@@ -53,12 +53,12 @@ def write(dataset: str, *scores: tuple[list[dict[str, Any]], pa.Table, pa.Table]
     LABEL_FREE.write(r.label_free_path(dataset), pa.concat_tables([NO_SCORES, *(each[2] for each in scores)]))
 
 
-def score(*seeds: int, silent: Sequence[int] = ()) -> None:
+def score(*seeds: int, unanswered: Sequence[int] = ()) -> None:
     """Scores of tiny_a, tiny_b on the dataset `left`, of the last without an answer in some rows."""
     scores = []
     for place, (model, seed) in enumerate(zip(("tiny_a", "tiny_b"), seeds, strict=False), start=1):
         letters, prompts, items = tables(simulate(seed, 80, copies=2))
-        for row in silent if place == len(seeds) else ():
+        for row in unanswered if place == len(seeds) else ():
             letters = replace_row(letters, row, {"logits": None, "problem": "no answer"})
         (block,) = join(letters, prompts, items, "here")
         rows, outcomes = score_block(model, "left", block, CONFIG)
@@ -138,7 +138,7 @@ def test_one_model_and_no_scores_at_all(run: Run) -> None:
 
 def test_a_model_that_never_answered_stands_alone(run: Run) -> None:
     publish({"model": "tiny_b", "name": "Tiny-B", "metric": "acc", "value": 0.5})
-    score(0, 1, silent=range(80))
+    score(0, 1, unanswered=range(80))
     main(run)
     assert written("DIFFERENCES") == []
     (cell,) = written("REPRODUCED")

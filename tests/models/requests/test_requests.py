@@ -13,7 +13,7 @@ from tests.refusals import refused
 from vouch.models.config import ExtractConfig, Sampling
 from vouch.models.engine import Answered, Decoding, LetterAnswer, Pack, Question, Refusal, TextAnswer
 from vouch.models.packs import KeyedPack, Keys, groups
-from vouch.models.requests import DatasetRequests, Questions, Session, answer, write
+from vouch.models.requests import DatasetRequests, Executor, Session, answer, write
 from vouch.models.responses import restore
 from vouch.models.work_cache import WorkCache, remembered, to_remember
 from vouch.tables.answered import RESPONSES, pin_path, read_pin
@@ -75,8 +75,8 @@ def ask(
     """Keeps what is not transient; the engine, and all that came."""
     engine = Told(answers)
     came = []
-    questions = Questions(lambda output, key: key not in caches[output], IMAGES.__getitem__, 2)
-    for answered, slots in questions.ask(engine, packs):
+    executor = Executor(lambda output, key: key not in caches[output], IMAGES.__getitem__, 2)
+    for answered, slots in executor.ask(engine, packs):
         came.append((answered, slots))
         for slot in slots:
             if not (isinstance(answered.answer, Refusal) and answered.answer.transient):
@@ -212,7 +212,7 @@ def test_what_was_written_can_be_taken_over_and_written_again(project: Project) 
         prompt("damaged/original", "what", [b"no image"], outputs=OUTPUTS),
         prompt("unmarked/original", "what", [images[0]], labels="", outputs=[LETTERS]),
         prompt("talk/original", "why", [images[0]], earlier=[["q3/original"]], **repeats),
-        prompt("mute/original", "why", [images[0]], earlier=[["long/original"]], **repeats),
+        prompt("unsupported/original", "why", [images[0]], earlier=[["long/original"]], **repeats),
         prompt("silent/original", "why", outputs=()),
     ]
     project.ask(prompts, [*images, b"no image"])

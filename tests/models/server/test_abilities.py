@@ -17,7 +17,7 @@ from vouch.models.requests import DatasetRequests, Session
 from vouch.models.responses import restore
 from vouch.models.server.abilities import Abilities, abilities
 from vouch.models.server.client import ServerSettings
-from vouch.models.unsupported import NO_LOGPROBS, NO_SCORES, cannot_give
+from vouch.models.unsupported import NO_LOGPROBS, NO_SCORES, unsupported_outputs
 from vouch.tables.answered import first_problem, pin_path, read_pin
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
@@ -84,7 +84,7 @@ def test_nothing_is_known_of_a_server_that_gives_no_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "lacking"),
+    ("keys", "unsupported"),
     [
         ({}, {}),
         ({"outputs": ["text"]}, {LETTERS: TEXT_ALONE, LIKELIHOOD: TEXT_ALONE}),
@@ -101,11 +101,11 @@ def test_nothing_is_known_of_a_server_that_gives_no_answer() -> None:
         ({"url": OPENAI, "outputs": ["text"]}, {LETTERS: TEXT_ALONE, LIKELIHOOD: NO_SCORES}),
     ],
 )
-def test_what_an_entry_of_models_lock_tells(keys: Asked, lacking: dict[str, str]) -> None:
+def test_what_an_entry_of_models_lock_tells(keys: Asked, unsupported: dict[str, str]) -> None:
     """A list may be anyone's: it does not say what the server itself can do."""
     source = {"kind": "server", "url": keys.pop("url", "http://127.0.0.1:9/v1"), "name": NAME}
     entry = LockEntry.model_validate({"engine": "openai", "source": source, **keys})
-    assert list(cannot_give(entry).items()) == list(lacking.items())
+    assert list(unsupported_outputs(entry).items()) == list(unsupported.items())
 
 
 def test_outputs_are_those_of_a_server() -> None:

@@ -18,7 +18,7 @@ from tests.models.server.asked import KEY, by_question, engine, letters, questio
 from tests.refusals import refused
 from vouch.models.engine import Answered, Decoding, LetterAnswer, Pack, Refusal, TextAnswer
 from vouch.models.server.client import MAX_BODY, ServerSettings, error_message, retry_after
-from vouch.models.server.engine import ENOUGH, SILENT, ServerEngine
+from vouch.models.server.engine import ENOUGH, UNSUPPORTED_AFTER, ServerEngine
 from vouch.models.server.problems import is_about_question, largest_allowed
 from vouch.models.unsupported import NO_LOGPROBS
 from vouch.pipeline.errors import UserError
@@ -243,7 +243,7 @@ def test_a_server_that_fails_time_and_again_ends_the_run(server: Loopback) -> No
 def test_a_server_without_logprobs_is_asked_for_texts_alone(server: Loopback) -> None:
     server.edit = EDITS["no logprobs"]
     answers = by_question(engine(server, tries=1, concurrency=1).answer(letters(questions(ENOUGH))))
-    assert len(server.requests) == SILENT, "the others are not asked"
+    assert len(server.requests) == UNSUPPORTED_AFTER, "the others are not asked"
     assert len(answers) == ENOUGH and {one.problem for one in answers.values()} == {NO_LOGPROBS}
     asked = [Pack("text", [one]) for one in questions(3, max_tokens=4, decodings=[Decoding(0.7, 1, 9)])]
     mixed = by_question(engine(server, tries=1).answer([*letters(questions(9))[3:], *asked]))

@@ -13,7 +13,7 @@ from tests.refusals import refused
 from vouch.cli import main
 from vouch.models.server.abilities import abilities
 from vouch.models.server.client import ServerSettings
-from vouch.models.server.engine import ENOUGH, SILENT
+from vouch.models.server.engine import ENOUGH, UNSUPPORTED_AFTER
 from vouch.models.server.problems import takes_no_images
 from vouch.pipeline.yaml12 import load
 from vouch.tables.asked import LETTERS, OUTPUTS, TEXT
@@ -149,7 +149,7 @@ def test_it_is_asked_in_bare_texts_and_a_question_once(server: Loopback, project
         assert first["problem"] is None and others == [first] * 2
 
 
-@pytest.mark.parametrize("shown", [SILENT, ENOUGH + 8])
+@pytest.mark.parametrize("shown", [UNSUPPORTED_AFTER, ENOUGH + 8])
 def test_a_pin_that_does_not_say_it_stops_the_stage(server: Loopback, project: Project, shown: int) -> None:
     """What it has answered is kept, and holds once its entry says that it takes no images."""
     blind(server)
@@ -173,7 +173,7 @@ def test_a_few_such_refusals_are_those_of_their_questions(server: Loopback, proj
     """Of a server that answers others with an image, or has had too few to tell."""
     says = BLIND[1][1]
     asking: dict[str, Any] = {"labels": "ABC", "outputs": (LETTERS, TEXT)}
-    odd = [prompt(f"o{n}/original", f"odd {n}", [image(1)], **asking) for n in range(SILENT + 1)]
+    odd = [prompt(f"o{n}/original", f"odd {n}", [image(1)], **asking) for n in range(UNSUPPORTED_AFTER + 1)]
     project.params["extract"]["sampling"] = [{"temperature": 0.7, "samples": 4}]
     server.instead = lambda request, _: error(500, says) if "odd" in str(request["messages"]) else None
     for asked in ([*rows(2), *odd], [*rows(0), *odd[:1]]):

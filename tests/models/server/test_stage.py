@@ -244,5 +244,5 @@ def test_one_prompt_that_is_not_scored_does_not_silence_likelihoods(server: Loop
     assert answers[ODD] == Refusal(f"{fails} (the answer has no log-probabilities)")
     server.instead = lambda request, _: error(422, "Unexpected fields in the request: {'prompt_logprobs'}")
     server.requests.clear()
-    silent = by_question(engine(server, concurrency=1).answer([Pack("likelihood", asked)]))
-    assert len(server.requests) == 1 and all("does not score" in one.problem for one in silent.values())
+    unsupported = by_question(engine(server, concurrency=1).answer([Pack("likelihood", asked)]))
+    assert len(server.requests) == 1 and all("does not score" in one.problem for one in unsupported.values())

@@ -201,7 +201,7 @@ def selective_figures(
 
 
 @dataclass(frozen=True)
-class Samples:
+class SampledAnswers:
     """S samples of n questions.
 
     same [n, S]: number of the sample's answer; answers are numbered from 0 as they first appear.
@@ -221,13 +221,13 @@ class Samples:
         return chosen.mean(axis=1), np.asarray((chosen & self.right[:, :number, None]).any(axis=1))
 
 
-def numbered(answers: Sequence[Sequence[str]], right: Sequence[Sequence[bool]] | Bools) -> Samples:
+def numbered(answers: Sequence[Sequence[str]], right: Sequence[Sequence[bool]] | Bools) -> SampledAnswers:
     """Samples from the answers to each question, equally many for each, and whether they are correct."""
     same = []
     for row in answers:
         first_seen: dict[str, int] = {}
         same.append([first_seen.setdefault(answer, len(first_seen)) for answer in row])
-    return Samples(np.array(same, dtype=np.int64), np.array(right, dtype=bool))
+    return SampledAnswers(np.array(same, dtype=np.int64), np.array(right, dtype=bool))
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,9 @@ class SampledSetSizes:
     size: Array
 
 
-def sampled_sets(drawn: Samples, splits: Splits, misses: float, leaves: float) -> SampledSetSizes | None:
+def sampled_sets(
+    drawn: SampledAnswers, splits: Splits, misses: float, leaves: float
+) -> SampledSetSizes | None:
     """None if, in some split, even all the samples drawn are too few."""
     first = drawn.first_right()
     needed = np.array([quantile(first[calibrates], misses) for calibrates in splits])

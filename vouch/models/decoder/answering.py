@@ -291,24 +291,24 @@ class SharedPrefix(RowEngine[PassRow]):
         if self._config.bucket != "geometric":
             yield from rows
             return
-        lacking: dict[str, _Prefix] = {}
+        missing: dict[str, _Prefix] = {}
 
         def prefixes() -> Iterator[_Prefix]:
             for row in rows:
                 digest = row.prepared.prefix_digest
                 if row.mode == "plain" or digest in self._states:
                     yield _Prefix(row.prepared, [row], known=True)
-                elif digest in lacking:
-                    lacking[digest].rows.append(row)
+                elif digest in missing:
+                    missing[digest].rows.append(row)
                 else:
-                    lacking[digest] = _Prefix(row.prepared, [row])
-                    yield lacking[digest]
+                    missing[digest] = _Prefix(row.prepared, [row])
+                    yield missing[digest]
 
         waiting = Waiting[_Prefix](lambda one: 1 if one.known else self._prefix_rows(one.prepared))
         for batch in waiting.batches(prefixes()):
             if not batch[0].known:
                 self._read_ahead([one.prepared for one in batch])
-                self._ahead.update(lacking.pop(one.key).key for one in batch)
+                self._ahead.update(missing.pop(one.key).key for one in batch)
             for one in batch:
                 yield from one.rows
                 self._ahead.discard(one.key)

@@ -130,7 +130,7 @@ _ENDS = 256  # prompt endings whose label tokens are cached; with most chat temp
 _PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # image sizes, to see whether all get the same shape
 
 
-class _Measured:
+class _BoundedTokenizer:
     """A processor's tokenizer, with a bound on the text: settings may ask for any number of image tokens.
 
     The library ends the process if memory runs out.
@@ -163,7 +163,7 @@ class Preparer:
         self._original, self._template, self.needs = processor, template, needs
         self._processor = copy.copy(processor)
         self._processor.image_processor = ProcessedImages(processor.image_processor)
-        self._processor.tokenizer = _Measured(processor.tokenizer)
+        self._processor.tokenizer = _BoundedTokenizer(processor.tokenizer)
         self.tokenizer: Any = processor.tokenizer
         self._chat = ChatTemplate(self._processor, template, needs.separate_decoder)
         find = partial(letter_ids, self._encode, unknown=self.tokenizer.unk_token_id)

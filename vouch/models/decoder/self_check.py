@@ -108,10 +108,10 @@ def choose_mode(forward: Forward, asked: Sequence[Prepared], bucket: Bucket) -> 
     padded prompts give the model's own numbers.
     """
     for one in asked:
-        lacking = sorted(forward.token_kinds - one.by_token.keys()) if one.shown else ()
-        if lacking:
+        missing = sorted(forward.token_kinds - one.by_token.keys()) if one.shown else ()
+        if missing:
             raise UserError(
-                f"the model's processor does not give {lacking[0]}, without which it would read images "
+                f"the model's processor does not give {missing[0]}, without which it would read images "
                 "wrongly; save the processor anew with the present version of transformers"
             )
     # An answer for the models to continue with: the prompt's own last tokens, so that it is text.

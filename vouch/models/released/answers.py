@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from vouch.models.released.files import INDEX, Answers, answer_files, form_of, relative
+from vouch.models.released.files import INDEX, AnswerFile, answer_files, form_of, relative
 from vouch.models.released.logits import LogitRows, parse_parquet, parse_pickle
 from vouch.models.released.samples import HARNESSES, LogSample, read_samples
 from vouch.models.released.tables import table_samples
@@ -62,7 +62,7 @@ def write_released(pin: Pin, dataset: str) -> int:
 
 
 def _answers(
-    answers: Answers, data: bytes, dataset: str, model: str
+    answers: AnswerFile, data: bytes, dataset: str, model: str
 ) -> tuple[pa.Table, dict[str, Iterator[dict[str, Any]]]]:
     """The letters table, and the rows of the other tables by output."""
     where, (name, form) = str(answers.path), form_of(answers.path, answers.form)

@@ -45,7 +45,7 @@ FORMS = {
 """Forms by name. logits.py, samples.py and tables.py read files of these forms."""
 
 
-class Answers(BaseModel):
+class AnswerFile(BaseModel):
     """One file of answers. file: its path, in answers.yaml from that folder on.
 
     form: one of FORMS if the suffix does not tell it. For logs of samples, key: the field that names the item
@@ -67,11 +67,11 @@ class Answers(BaseModel):
         return Path(self.file)
 
 
-class _Index(RootModel[dict[str, Answers]]):
+class _Index(RootModel[dict[str, AnswerFile]]):
     """answers.yaml: dataset -> its file."""
 
 
-def answer_files(folder: Path, model: str) -> dict[str, Answers]:
+def answer_files(folder: Path, model: str) -> dict[str, AnswerFile]:
     """Dataset -> the file that answers it for a model. Raises UserError if there is none."""
     if not folder.exists():
         raise UserError(f"{folder}: no such folder; restore it, or correct models.{model} in params.yaml")
@@ -145,17 +145,17 @@ def _suffixes() -> list[str]:
     return sorted({suffix for form in FORMS.values() for suffix in form.suffixes})
 
 
-def _published(folder: Path, model: str) -> Iterator[tuple[str, Answers]]:
+def _published(folder: Path, model: str) -> Iterator[tuple[str, AnswerFile]]:
     """Dataset and answers, from a folder laid out as VLM-Uncertainty-Bench's."""
     names = {path.name.removeprefix("logits-") for path in folder.glob("logits-*/")}
     names |= {path.suffixes[-2][1:] for path in folder.glob("pickles/*.*.pkl")}
     for name in sorted(names):
         path = released_models(folder, name).get(model)
         if path is not None:
-            yield model_slug(name, f"{path}: dataset name"), Answers(file=str(path))
+            yield model_slug(name, f"{path}: dataset name"), AnswerFile(file=str(path))
 
 
-def _plain(folder: Path) -> Iterator[tuple[str, Answers]]:
+def _plain(folder: Path) -> Iterator[tuple[str, AnswerFile]]:
     """Dataset and answers: one file per dataset, or the source itself if it is a file."""
     suffixes = _suffixes()
     paths = [folder] if folder.is_file() else sorted(folder.iterdir())
@@ -166,4 +166,4 @@ def _plain(folder: Path) -> Iterator[tuple[str, Answers]]:
             if name in seen:
                 raise UserError(f"{path}: {seen[name]} answers {name} as well; keep one")
             seen[name] = path.name
-            yield name, Answers(file=str(path))
+            yield name, AnswerFile(file=str(path))

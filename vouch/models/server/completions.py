@@ -291,8 +291,8 @@ def text(answer: Completion, reasoning: Reasoning | None = None, begun: str = ""
     counted = answer.usage.completion_tokens if answer.usage else 0
     ended = choice.finish_reason != "length"
     ends = _ends(tokens, choice.message.content or "") if ended else False
-    lacking = len(tokens) < counted - 1  # the end-of-sequence token may be missing
-    if thought is None and lacking and "".join(tokens[: len(tokens) - ends]).strip() != content.strip():
+    incomplete = len(tokens) < counted - 1  # the end-of-sequence token may be missing
+    if thought is None and incomplete and "".join(tokens[: len(tokens) - ends]).strip() != content.strip():
         return TextAnswer(content, None, None, None, thought)
     if tail:
         tokens = tokens[: len(tokens) - ends]

@@ -182,8 +182,8 @@ class Refusals(Generic[T]):
             self.held.append(answer)
         else:
             yield answer
-        silent = refusal.transient and self._given_up >= (ENOUGH if self._tally.reached else 1)
-        if silent or len(self.held) >= ENOUGH:
+        unreachable = refusal.transient and self._given_up >= (ENOUGH if self._tally.reached else 1)
+        if unreachable or len(self.held) >= ENOUGH:
             raise UserError(
                 f"{self._url}: answers no question: {problem}; mend the server, or its address in "
                 "models.lock, and run the stage again"
@@ -192,7 +192,7 @@ class Refusals(Generic[T]):
 
 Given = LetterAnswer | LikelihoodAnswer | TextAnswer | Refusal
 
-SILENT = 3  # letters without log-probabilities after which, if none ever came, no others are asked
+UNSUPPORTED_AFTER = 3  # letters without log-probabilities after which, if none ever came, no others are asked
 TOP_LOGPROBS = 20  # the most that hosted servers give, and vLLM unless it is told otherwise
 UNSCORED = Refusal(NO_SCORES, unsupported=True)
 
@@ -246,7 +246,7 @@ class ServerEngine:
                     yield from self._each(job for job, _ in waiting)
                 else:
                     yield from chain.from_iterable(self._passed_on(_mine(*one)) for one in waiting)
-            self._check_sight(SILENT)
+            self._check_sight(UNSUPPORTED_AFTER)
             for sightless in self._sightless.values():
                 yield from chain.from_iterable(map(self._passed_on, sightless))
             for one in self._refusals.held:
@@ -283,14 +283,14 @@ class ServerEngine:
     def _gives(self, output: str) -> bool:
         return self._tally.gives_logprobs if output == LETTERS else bool(self._scored)
 
-    def _silent(self, output: str) -> Refusal | None:
+    def _unsupported(self, output: str) -> Refusal | None:
         """Why a request type that the server has never answered is no longer asked for, else None."""
         if output == LETTERS and self._top is None:
             return self._unwilling[0]
         if output == LIKELIHOOD and self._scored is False:
             return UNSCORED
         waiting = self._waiting.get(output, [])
-        return waiting[0][1] if len(waiting) >= SILENT and not self._gives(output) else None
+        return waiting[0][1] if len(waiting) >= UNSUPPORTED_AFTER and not self._gives(output) else None
 
     async def _do(self, client: Client, job: Job | Answered) -> Answered | None:
         """Asks, unless no request can be made of it; None if the answer waits until the end.
@@ -322,7 +322,7 @@ class ServerEngine:
 
     async def _ask(self, client: Client, job: Job) -> tuple[Given, list[str]]:
         """The answer with its flags, for letters with as many log-probabilities as the server gives."""
-        if (refusal := self._silent(job.output)) is not None:
+        if (refusal := self._unsupported(job.output)) is not None:
             return refusal, []
         if job.output == LIKELIHOOD:
             return await self._likelihood(client, job), []
@@ -335,15 +335,15 @@ class ServerEngine:
                 taken = top is None or (lettered and top == self._taken)
                 if taken or not about_logprobs(str(error)):
                     raise
-                lacking = completions.NoLogprobs(f" ({error})")
+                no_logprobs = completions.NoLogprobs(f" ({error})")
                 top = largest_allowed(str(error), top) if lettered and top else None
                 if lettered and top is None:
-                    raise lacking from None
-                self._unwilling.append(lacking.refusal)
+                    raise no_logprobs from None
+                self._unwilling.append(no_logprobs.refusal)
                 continue
             if job.output == LETTERS:
                 self._top = self._taken = top
-            elif len(self._unwilling) >= SILENT and not self._tally.gives_logprobs:
+            elif len(self._unwilling) >= UNSUPPORTED_AFTER and not self._tally.gives_logprobs:
                 self._top = None
             return answer
 

@@ -30,7 +30,7 @@ from vouch.tables.answered import Pin
 ENGINES = Path(__file__).parent
 
 
-class Settings(Protocol):
+class ReplySettings(Protocol):
     """How a model is asked. where: the key in params.yaml that has these settings, such as `rewrite`. device:
     auto, cpu, cuda or split. threads: of the processor. max_tokens: of a reply."""
 
@@ -94,7 +94,7 @@ class Reply:
     transient: bool = False
 
 
-class Writer(Protocol[T]):
+class Responder(Protocol[T]):
     """Something that replies. notes: measures for the run record."""
 
     @property
@@ -110,7 +110,7 @@ class EngineFile(Protocol):
 
     REVISION: int
 
-    def load(self, pin: Pin, settings: Settings) -> Writer[Any]: ...
+    def load(self, pin: Pin, settings: ReplySettings) -> Responder[Any]: ...
 
 
 def engine_file(name: str) -> EngineFile:
@@ -121,7 +121,7 @@ def engine_file(name: str) -> EngineFile:
     return cast(EngineFile, importlib.import_module(f"vouch.prompts.asking.{name}"))
 
 
-def too_long(settings: Settings) -> Reply:
+def too_long(settings: ReplySettings) -> Reply:
     """The `Reply` in place of a text whose end is missing."""
     return Reply(None, f"the answer is longer than {settings.where}.max_tokens")
 
@@ -136,12 +136,12 @@ class CachedModel(Generic[A]):
     asked: how many prompts it has answered.
     """
 
-    def __init__(self, pin: Pin, settings: Settings, dataset: str) -> None:
+    def __init__(self, pin: Pin, settings: ReplySettings, dataset: str) -> None:
         self._pin, self._settings, self._file = pin, settings, engine_file(pin.engine)
         self.name = f"{pin.engine}/{self._file.REVISION} {pin.model} {pin.digest[:12]}"
         folder = ROOT / "rewrite-1" / f"{pin.engine}-{self._file.REVISION}" / pin.digest[:16] / dataset
         self._cache = WorkCache(folder, _FIELDS)
-        self._engine: Writer[A] | None = None
+        self._engine: Responder[A] | None = None
         self.asked = 0
 
     @property

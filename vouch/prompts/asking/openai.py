@@ -12,22 +12,22 @@ from vouch.models.server.client import Client, GivenUp, RequestTally, TurnedDown
 from vouch.models.server.client import ServerSettings as Connection
 from vouch.models.server.completions import BadAnswer, Completion
 from vouch.models.server.engine import TURNED_DOWN, Refusals, each_done
-from vouch.prompts.asking import Proposal, Reply, Settings, Writer, too_long
+from vouch.prompts.asking import Proposal, Reply, ReplySettings, Responder, too_long
 from vouch.tables.answered import Pin
 
 REVISION = 1
 _Done = tuple[Proposal, Reply]
 
 
-def load(pin: Pin, settings: Settings) -> Writer[Proposal]:
+def load(pin: Pin, settings: ReplySettings) -> Responder[Proposal]:
     """The pinned server. Raises UserError if the pin or the environment does not say how to ask it."""
-    return ServerWriter(*connection(pin, os.environ), settings)
+    return ServerResponder(*connection(pin, os.environ), settings)
 
 
-class ServerWriter:
-    """A server as an Engine."""
+class ServerResponder:
+    """A server that replies."""
 
-    def __init__(self, url: str, name: str, connection: Connection, settings: Settings) -> None:
+    def __init__(self, url: str, name: str, connection: Connection, settings: ReplySettings) -> None:
         self._url, self._name, self._connection, self._settings = url, name, connection, settings
         self._tally = RequestTally()
         self._refusals = Refusals[_Done](url, self._tally)
@@ -70,7 +70,7 @@ def _messages(one: Proposal) -> list[dict[str, str]]:
     return [{"role": role, "content": text} for role, text in [*system, *turns, ("user", one.prompt)]]
 
 
-def _read(completion: Completion, one: Proposal, settings: Settings) -> Reply:
+def _read(completion: Completion, one: Proposal, settings: ReplySettings) -> Reply:
     choice = completion.choices[0]
     if choice.finish_reason == "content_filter":
         return Reply(None, "the server's content filter withheld the answer")

@@ -10,7 +10,7 @@ from typing import Any
 from vouch.models.config import ExtractConfig
 from vouch.models.engine import Decoding, Engine, Pack, Question, Refusal, TextAnswer
 from vouch.pipeline.errors import UserError
-from vouch.prompts.asking import A, Proposal, Reply, Settings, Writer, too_long
+from vouch.prompts.asking import A, Proposal, Reply, ReplySettings, Responder, too_long
 from vouch.tables.answered import Pin
 from vouch.tables.asked import TEXT
 
@@ -21,18 +21,18 @@ _PROBE = Question(
 BATCH = 8  # rows of a pass; another number may give other replies
 
 
-def load(pin: Pin, settings: Settings) -> Writer[Proposal]:
+def load(pin: Pin, settings: ReplySettings) -> Responder[Proposal]:
     """The pinned model. Raises UserError if its files are not those pinned or cannot be loaded."""
     from vouch.models.decoder import engine
 
     config = ExtractConfig(batch=BATCH, threads=settings.threads, device=settings.device, workers=1)
-    return LocalWriter(pin.model, engine.load(pin, config), settings)
+    return LocalResponder(pin.model, engine.load(pin, config), settings)
 
 
-class LocalWriter:
-    """A local model as a Writer. name: in models.lock."""
+class LocalResponder:
+    """A local model that replies. name: in models.lock."""
 
-    def __init__(self, name: str, engine: Engine, settings: Settings) -> None:
+    def __init__(self, name: str, engine: Engine, settings: ReplySettings) -> None:
         self._name, self._engine, self._settings = name, engine, settings
 
     @property

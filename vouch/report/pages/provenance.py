@@ -9,7 +9,7 @@ from typing import Any
 from vouch.report import formatting
 from vouch.report.claims import baselines, representative
 from vouch.report.costs import in_words
-from vouch.report.evidence import Answered, Evidence
+from vouch.report.evidence import AnswerCounts, Evidence
 from vouch.report.gates import MINIMUM, SIGNIFICANCE, TESTED
 from vouch.report.page import Page, PageSection
 from vouch.report.table import MISSING, Cell, Column, Grid, cells, whole
@@ -170,7 +170,7 @@ def _models(evidence: Evidence) -> Grid:
     return Grid("models", "The weights that answered, and their engine", columns, rows)
 
 
-def _answered(answered: Sequence[Answered]) -> Grid:
+def _answered(answered: Sequence[AnswerCounts]) -> Grid:
     columns = (
         Column("Model"),
         Column("Asked for"),
@@ -186,7 +186,7 @@ def _answered(answered: Sequence[Answered]) -> Grid:
         Column("Mode", "how the engine computed; trie: a beginning that prompts share is read once"),
         Column("Device", "where it computed; kernels can differ in the last digits"),
     )
-    groups: dict[tuple[str, str], list[Answered]] = {}
+    groups: dict[tuple[str, str], list[AnswerCounts]] = {}
     for one in sorted(answered, key=lambda one: (one.model, OUTPUTS.index(one.output))):
         groups.setdefault((one.model, one.output), []).append(one)
     rows = []

@@ -16,7 +16,7 @@ from vouch.metrics.text.reader import cues
 from vouch.metrics.text.reader.context import CHOOSE, LINK, NOT, START, AnswerText, Context
 from vouch.metrics.text.reader.lists import listed
 from vouch.metrics.text.reader.options import DECLINED, NONE, OPTION, SEVERAL, Known, Reading
-from vouch.metrics.text.reader.restated import ABOUT, Asked, answered, paraphrased
+from vouch.metrics.text.reader.restated import ABOUT, QuestionWords, answered, paraphrased
 from vouch.metrics.text.reader.spans import BARE, CLOSED, TEXT, VALUE, Group, groups
 from vouch.metrics.text.wording import boxed
 
@@ -40,7 +40,7 @@ class Weighed:
     a formula that is no option."""
 
     def __init__(self, text: AnswerText, known: Known, found: list[Group]) -> None:
-        self.text, self.known, self.asked = text, known, Asked(text, known)
+        self.text, self.known, self.asked = text, known, QuestionWords(text, known)
         self.found = [Context(text, group) for group in found]
         self.unfit = text.boxes and _unfit(boxed(text.said), known)
         self.listed = listed(self.found, len(known.texts))
@@ -331,8 +331,8 @@ def decide(said: str, low: str, known: Known, question: str = "") -> Reading:
     text = AnswerText(said, low, question)
     weighed = Weighed(text, known, groups(said, low, known))
     reading = _decided(weighed)
-    silent = reading.verdict == NONE and reading.kind in ("", NONE_OF_THEM)
-    if silent and (stated := answered(weighed.unlisted, known, question)):
+    undecided = reading.verdict == NONE and reading.kind in ("", NONE_OF_THEM)
+    if undecided and (stated := answered(weighed.unlisted, known, question)):
         return stated
     if reading.verdict != NONE or reading.kind:
         return reading

@@ -1,9 +1,9 @@
 """Answers in other words: with the words of the question, or with an option's in their order.
 
-`Asked` compares a mention with the question: `The capital of Peru is Lima` answers `What is the capital of
-Peru?`, `A city is a large town` does not. `answered` finds yes or no in a sentence that repeats the question:
-`It is not the maximum` for `no` to `Is it the maximum?`. `paraphrased` finds an option's words: `plants
-increase` in `Plants may increase`.
+`QuestionWords` compares a mention with the question: `The capital of Peru is Lima` answers `What is the
+capital of Peru?`, `A city is a large town` does not. `answered` finds yes or no in a sentence that repeats
+the question: `It is not the maximum` for `no` to `Is it the maximum?`. `paraphrased` finds an option's words:
+`plants increase` in `Plants may increase`.
 """
 
 import re
@@ -43,7 +43,7 @@ def _question(question: str) -> frozenset[str]:
     return frozenset(_words(question.lower()))
 
 
-class Asked:
+class QuestionWords:
     """The words of a question that an answer in a sentence repeats, and how a mention of an option relates to
     them. If the question is not known, every mention is about it."""
 
