@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,9 @@ from tests.report.project import REGISTRY, SCORING, Made, write_tables
 from vouch.browse.config import BrowseConfig as Pictures
 from vouch.report.config import ReportConfig
 from vouch.report.drawing import RenderCache
+from vouch.report.evidence import Evidence
 from vouch.report.loading import load
+from vouch.report.page import DatasetFigure
 from vouch.report.pages.calibration import RELIABILITY_FIGURE
 from vouch.report.pages.models import ACCURACY_AND_SET_SIZE_FIGURE
 from vouch.report.site import draw, site, write_site
@@ -24,11 +26,27 @@ from vouch.tables.asked import ITEMS, items_path
 
 HERE = Path(__file__).parent
 AXE = HERE / "node_modules/axe-core/axe.min.js"
+LOOKS = HERE / "looks.js"
 CHROMIUM = shutil.which("chromium")
 FIGURES = (
     ACCURACY_AND_SET_SIZE_FIGURE,
     RELIABILITY_FIGURE,
 )  # drawing them all would take longer than all the tests
+
+
+LONG_MODELS = (
+    "qwen2_5_vl_72b_instruct_awq_int4_group128",
+    "internvl3_5_241b_a28b_thinking_preview",
+    "molmo_72b_0924_with_chain_of_thought",
+    "molmo_72b_0924_without_chain_of_thought",
+    "通义千问视觉语言大模型_72b_指令微调版",
+    "llavaonevisionqwen2with72billionparameters",
+)
+LONG_DATASETS = (
+    "seed_bench_2_plus_charts_maps_and_web_pages",
+    "多模态数学推理基准测试_几何与函数图像_困难子集",
+    "mmmuprovisiontenoptionswithouttheeasyones",
+)
 
 
 def _missing() -> str:
@@ -58,6 +76,11 @@ class Window:
         """Pixels that the page is wider than the window."""
         return int(self.page.evaluate("document.documentElement.scrollWidth - innerWidth"))
 
+    def looks(self) -> list[str]:
+        """What is wrong with how the page looks in this window and theme; unfolds everything."""
+        found: list[str] = self.page.evaluate(LOOKS.read_text("utf-8"))
+        return found
+
     def barriers(self, *rules: str) -> list[str]:
         """What axe calls serious or critical: rule and element. rules: only these."""
         options: dict[str, Any] = {"resultTypes": ["violations"], "preload": False}
@@ -73,13 +96,44 @@ class Window:
         ]
 
 
+def _write(evidence: Evidence, figures: Iterable[DatasetFigure]) -> None:
+    """Writes a site under reports/, with the figures of the first dataset."""
+    folder = Path("reports/figures")
+    folder.mkdir(parents=True)
+    dataset = next(iter(evidence.datasets))
+    drawings = draw([spec for each in figures for spec in each.of(evidence, dataset)], folder, RenderCache())
+    whole = {f"{name}.csv": csv_text(table(evidence)) for name, table in TABLES.items()}
+    pages = site(ReportConfig(title="Vouch"), evidence, drawings, registry=REGISTRY)
+    write_site(pages, whole, RenderCache())
+
+
 @pytest.fixture(scope="session")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder of a site."""
+def long_names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of a site with models and datasets whose names are as long as they are in practice."""
+    _skip_without_browser()
+    accuracy = {name: 0.9 - 0.1 * place for place, name in enumerate(LONG_MODELS)}
+    variations = ("original", "option_order", "dialogue", "typographic", "vr_b_1", "vr_b_5")
+    made = Made(accuracy=accuracy, datasets=LONG_DATASETS, variations=variations, outputs=("letters", "text"))
+    folder, before = tmp_path_factory.mktemp("long"), Path.cwd()
+    os.chdir(folder)
+    try:
+        _write(load(write_tables(made), SCORING), REGISTRY.figures)
+    finally:
+        os.chdir(before)
+    yield folder / "reports"
+
+
+def _skip_without_browser() -> None:
     if missing := _missing():
         if os.environ.get("CI") == "true":
             pytest.fail(missing)
         pytest.skip(missing)
+
+
+@pytest.fixture(scope="session")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of a site."""
+    _skip_without_browser()
     folder, before = tmp_path_factory.mktemp("site"), Path.cwd()
     os.chdir(folder)
     try:
@@ -87,15 +141,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         made = Made(accuracy=accuracy, datasets=(CHOICE,), variations=("original", "vr_b_5"))
         tables = [*write_tables(made), items_path(OPEN)]
         ITEMS.write(items_path(OPEN), ITEMS.read(items_path(CHOICE)))
-        evidence = load(tables, SCORING)
-        figures = folder / "reports/figures"
-        figures.mkdir(parents=True)
-        specs = [made for each in FIGURES for made in each.of(evidence, CHOICE)]
-        pictures = draw(specs, figures, RenderCache())
-        whole = {f"{name}.csv": csv_text(table(evidence)) for name, table in TABLES.items()}
-        write_site(
-            site(ReportConfig(title="Vouch"), evidence, pictures, registry=REGISTRY), whole, RenderCache()
-        )
+        _write(load(tables, SCORING), FIGURES)
         inputs = write_project()
         for dataset in (CHOICE, OPEN):
             browse(dataset, Pictures(images=dataset == CHOICE, thumbnail=64, budget=10**6), inputs)
@@ -134,7 +180,7 @@ def window(reports: Path, browser: Any) -> Iterator[Callable[..., Window]]:
 
         def asked(request: Any) -> None:
             one.loaded.append(request.url)
-            if not request.url.startswith((reports.as_uri(), "data:", "blob:")):
+            if not request.url.startswith((one.root.as_uri(), "data:", "blob:")):
                 one.problems.append(f"left the disk: {request.url}")
 
         one.page.on("request", asked)

@@ -62,29 +62,66 @@ def originals(reports, model):
     return {r["item"]: r for r in rows if r["dataset"] == CHOICE and r["variation"] == "original"}
 
 
+WIDTHS = (390, 800, 1280, 1920)
+
+
+def pages_of(reports):
+    return ["index.html", *sorted(f"pages/{path.name}" for path in (reports / "pages").glob("*.html"))]
+
+
+def looks(one, reports, paths, widths=WIDTHS):
+    """What is wrong with how pages look in every width, light and dark: page and problem -> where."""
+    found = {}
+    for path in paths:
+        page = one.open(path)
+        assert page.title() and page.locator("h1").count() == 1, path
+        if path == ITEMS_PAGE:
+            page.wait_for_function("document.getElementById('status').textContent.endsWith('items')")
+        for theme in ("light", "dark"):
+            page.emulate_media(color_scheme=theme)
+            for width in widths:
+                page.set_viewport_size({"width": width, "height": 900})
+                for problem in one.looks():
+                    found.setdefault(f"{path}: {problem}", []).append(f"{width} {theme}")
+    return found
+
+
 def test_every_page_in_every_light_and_width(reports, window):
-    pages = ["index.html", *sorted(f"pages/{path.name}" for path in (reports / "pages").glob("*.html"))]
-    assert ITEMS_PAGE in pages
+    assert ITEMS_PAGE in pages_of(reports)
+    one = window(reduced_motion="reduce")
+    assert not looks(one, reports, pages_of(reports))
+    items = [f"{ITEMS_PAGE}#{name}" for name in (f"{CHOICE}/{CHOICE}-0004", f"{CHOICE}/{CHOICE}-0051")]
+    for item in items:
+        opened(one.open(item), item.rpartition("/")[2])
+        for width in WIDTHS:
+            one.page.set_viewport_size({"width": width, "height": 900})
+            assert not one.looks(), (item, width)
+
+
+def test_names_as_long_as_in_practice_fit_every_page(long_names, window):
+    one = window(reduced_motion="reduce")
+    one.root = long_names
+    paths = [path for path in pages_of(long_names) if path != ITEMS_PAGE]
+    assert not looks(one, long_names, paths, (390, 1280))
+
+
+def test_every_page_has_no_barriers_and_tables_that_keep_their_first_column(reports, window):
     light, dark, phone = window(), window(color_scheme="dark"), window(**PHONE)
     problems = []
-    for path in pages:
-        for one in (light, dark, phone):
+    for path in pages_of(reports):
+        for one in (light, phone):
             page = one.open(path)
-            assert page.title() and page.locator("h1").count() == 1, path
             if path == ITEMS_PAGE:
                 listed(page, f"{COUNT:,} items").evaluate(
                     "document.querySelector('#filters details').open = true"
                 )
-            if one is not phone:
-                rules = ["color-contrast"] if one is dark else []
-                problems += [f"{path}: {found}" for found in one.barriers(*rules)]
-        for one in (light, phone):
-            assert one.wide() <= 0, path
-            heads = one.page.locator(".scroll tbody th:first-child").evaluate_all(
+            heads = page.locator(".scroll tbody th:first-child").evaluate_all(
                 "all => all.map((one) => getComputedStyle(one).position)"
             )
             assert set(heads) <= {"sticky"}, path
+        problems += [f"{path}: {found}" for found in light.barriers()]
     assert not problems
+    dark.open("index.html")
     grounds = [one.page.evaluate("getComputedStyle(document.body).backgroundColor") for one in (light, dark)]
     assert grounds[0] == "rgb(255, 255, 255)" and grounds[0] != grounds[1]
 

@@ -1,6 +1,7 @@
 """`vouch item` and `vouch publish card` on tables that the stages wrote."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,14 @@ import yaml
 from huggingface_hub import parse_eval_result_entries
 from PIL import Image
 
-from tests.cli.conftest import Vouch
+from tests.cli.conftest import Vouch, flat
 from tests.cli.scored import COUNT, HOSTILE, outcomes
 from vouch.cli.card import sensitivity, with_guesses
 from vouch.cli.item import close
+from vouch.cli.item_answers import graded
 from vouch.cli.item_screen import screen
+from vouch.cli.printing import columns_of
+from vouch.cli.wrong import WrongAnswers, ordered, wrong_screen
 from vouch.tables.answered import LETTERS, letters_path, pin_path, read_pin, write_pin
 from vouch.tables.asked import ITEMS, KEPT, items_path
 from vouch.tables.results import (
@@ -24,6 +28,7 @@ from vouch.tables.results import (
     VARIATIONS,
     VARIATIONS_PATH,
     blind_path,
+    metrics_path,
     outcomes_path,
 )
 
@@ -112,8 +117,8 @@ def explained(**facts: Any) -> list[str]:
         "sees": True,
     }
     sets = {"lac": None, "aps": None, "clean_size": {"lac": None, "aps": None}, "against_original": ""}
-    of_answer = dict.fromkeys(("letter_mass", "bracket_mass", "spelling", "reasoning", "flags"))
-    lists: dict[str, Any] = {"options": [], "samples": []}
+    of_answer = dict.fromkeys(("letter_mass", "bracket_mass", "spelling", "reasoning", "flags", "graded"))
+    lists: dict[str, Any] = {"options": [], "samples": [], "expected": [], "calibrated": True}
     lines = screen([none | answer | sets | of_answer | lists | facts]).splitlines()
     return lines[lines.index(next(line for line in lines if line.startswith("m, ") and ":" in line)) :]
 
@@ -136,6 +141,17 @@ def one_option(**facts: Any) -> dict[str, Any]:
         ({"output": "text", "text": "", "parser": "refusal"}, ["the model declined", "  |"]),
         ({"output": "text", "text": "A B", "parser": "several", "answer": "a | b"}, ["and chooses none as a | b"]),
         ({"output": "text", "text": "数" * 300, "parser": "reader", "reason": "cue: " + "w " * 60}, ["(cue: w"]),
+        ({"output": "text", "text": "Red.", "parser": "reader", "expected": ["B. blue", "C. green"]},
+         ["correct: B. blue; C. green"]),
+        ({"output": "text", "text": "r", "parser": "exact_match", "answer": "r", "correct": False,
+          "graded": {"metric": "exact_match", "read": "r", "references": ["blue", "b\x1blue"], "grade": 0.0}},
+         ["wrong, graded by exact_match", "exact_match compared 'r' with 'blue' and 'b\\x1blue' and gave 0: the text"]),
+        ({"output": "text", "text": "r", "parser": "anls", "answer": "r", "correct": True,
+          "graded": {"metric": "anls", "read": "r", "references": ["s"] * 9, "grade": 0.6251}},
+         ["'s' and 5 more and gave 0.625, 0.5 or more is correct: average normalised"]),
+        ({"output": "text", "text": "r", "parser": "cider_d", "answer": "r",
+          "graded": {"metric": "cider_d", "read": "r", "references": [], "grade": None}}, ["with none: cosine"]),
+        ({"options": [one_option(option="数" * 500, logit=1.0)]}, ["数…数"]),
         ({"output": "text", "text": "a\tb\n\u202ec\n" * 20, "parser": "judge", "answer": "c"},
          ["read by the judge as c", "more lines"]),
         ({"output": "text", "text": "a", "samples": [{"temperature": 0.7, "sample": n, "text": "b\n\x07"} for n in range(5)]},
@@ -145,8 +161,150 @@ def one_option(**facts: Any) -> dict[str, Any]:
 def test_what_is_behind_an_answer_in_80_columns(facts: dict[str, Any], claims: list[str]) -> None:
     block = explained(**facts)
     text = "\n".join(block)
-    assert all(claim in text for claim in claims), text
-    assert max(map(len, block)) <= 80 and all(char.isprintable() or char == "\n" for char in text)
+    assert all(claim in text or claim in flat(text) for claim in claims), text
+    assert max(map(columns_of, block)) <= 80 and all(char.isprintable() or char == "\n" for char in text)
+
+
+def test_detail_has_every_prompt_as_asked_and_names_what_changed_nothing(vouch: Vouch) -> None:
+    whole = vouch("item", "kite-004", "--dataset", "left", "--model", "tiny_a", "--detail")
+    assert "\nprompt original, as asked:\n  | ?\nprompt ls_n: the same as the original\n" in whole
+    assert "\nthe same prompt as the original, so the same answer: ls_n, vr_b\n" in whole
+    short = vouch("item", "kite-004", "--dataset", "left", "--model", "tiny_a")
+    assert "as asked" not in short and "so the same answer: ls_n, vr_b\n" in short
+    found = json.loads(vouch("item", "kite-004", "--dataset", "left", "--json"))
+    assert [one["same_as_original"] for one in found["prompts"]] == [False, True, True]
+
+
+def prompt(variation: str, **changes: Any) -> dict[str, Any]:
+    asked: dict[str, Any] = {"system": None, "turns": [], "text": "Which?", "response": None, "images": []}
+    return {"id": f"q/{variation}", "variation": variation, "same_as_original": False, **asked, **changes}
+
+
+@pytest.mark.parametrize(
+    ("changes", "lines"),
+    [
+        ({"text": "What?\x1b\n" + "long " * 40}, ["prompt ls_n, as asked:", "  | What?", "  | long"]),
+        (
+            {"images": [{"images": ["d"], "steps": [{"operation": "blur", "severity": 5}]}]},
+            ["prompt ls_n (images: blur 5): the words of the original"],
+        ),
+        (
+            {"system": "Be brief.", "turns": [{"question": "One?", "answer": "{answer 1}"}], "response": "It is"},
+            ["  system:", "  | Be brief.", "  user:", "  | One?", "  model:", "  | {answer 1}", "  answer begins:"],
+        ),
+        ({"text": "数" * 90}, [f"  | {'数' * 37}"]),
+    ],
+)  # fmt: skip
+def test_a_prompt_as_it_was_asked(changes: dict[str, Any], lines: list[str]) -> None:
+    text = screen([], [prompt("original"), prompt("ls_n", **changes)], detail=True)
+    assert text.startswith("prompt original, as asked:\n  | Which?\nprompt ls_n")
+    assert all(line in text for line in lines), text
+    assert max(map(columns_of, text.splitlines())) <= 80 and "\x1b" not in text
+
+
+def test_sets_of_an_infinite_threshold_are_words(vouch: Vouch) -> None:
+    path = metrics_path("left")
+    before, rows = path.read_bytes(), METRICS.read(path).to_pylist()
+    of_model = {"metric": "infinite_threshold_rate", "model": "tiny_a", "category": "all"}
+    try:
+        for row in rows:
+            row["value"] = 0.2 if of_model.items() <= row.items() else row["value"]
+        METRICS.write(path, rows)
+        out = flat(vouch("item", "kite-004", "--dataset", "left"))
+        found = json.loads(vouch("item", "kite-004", "--dataset", "left", "--json"))["answers"]
+    finally:
+        path.write_bytes(before)
+    assert "tiny_a, letters: no prediction sets; too few questions calibrate, so a set would hold" in out
+    assert "tiny_b, letters: no prediction" not in out
+    without = [one for one in found if not one["calibrated"]]
+    assert {one["model"] for one in without} == {"tiny_a"}
+    assert all(one[score] is one["clean_size"][score] is None for one in without for score in ("lac", "aps"))
+
+
+def test_the_wrong_answers_of_a_model(vouch: Vouch) -> None:
+    found = json.loads(vouch("item", "--wrong", "tiny_b", "--json"))
+    wanted = {
+        (dataset, name): row["confidence"]
+        for dataset in ("left", "right")
+        for name, row in outcomes("tiny_b", dataset).items()
+        if row["correct"] is False
+    }
+    assert {(one["dataset"], one["item"]): one["confidence"] for one in found} == wanted
+    assert [one["confidence"] for one in found] == sorted(wanted.values(), reverse=True)
+    assert all(one["answer"] not in one["expected"] for one in found)
+    out = vouch("item", "--wrong", "tiny_b", "--limit", "3")
+    assert out.startswith(f"tiny_b: {len(wanted)} of {2 * COUNT} answers are wrong\n")
+    assert f"and {len(wanted) - 3:,} more, less confident (--limit {len(wanted)} lists all)" in out
+    last = shlex.split(out.splitlines()[-1])
+    assert last == [
+        "vouch",
+        "item",
+        found[0]["item"],
+        "--dataset",
+        found[0]["dataset"],
+        "--model",
+        "tiny_b",
+        "--detail",
+    ]
+    assert ": wrong" in vouch(*last[1:])
+    one = json.loads(vouch("item", "--wrong", "tiny_b", "--dataset", "left", "--variation", "ls_n", "--json"))
+    assert {(each["dataset"], each["variation"], each["output"]) for each in one} == {
+        ("left", "ls_n", "letters")
+    }
+    assert max(map(columns_of, vouch("item", "--wrong", "tiny_b", "--limit", "999").splitlines()[:-1])) <= 80
+
+
+@pytest.mark.parametrize(
+    ("words", "claim"),
+    [
+        (["--wrong", "tiny_c"], "no model tiny_c; did you mean tiny_"),
+        (["--wrong", "tiny_a", "--dataset", "lft"], "did you mean left?"),
+        (["--wrong", "tiny_a", "--variation", "vr_x"], "no answers in vr_x; `vouch show --variations` lists"),
+        (["--wrong", "tiny_a", "--output", "likelihood"], "no answers as likelihood"),
+        (["--wrong", "tiny_a", "--model", "tiny_b"], "--model goes with one question; leave it out"),
+        (["--wrong", "tiny_a", "--images", "x"], "--images goes with one question"),
+        (["kite-004", "--output", "text"], "--output goes with --wrong"),
+    ],
+)
+def test_a_list_of_wrong_answers_that_cannot_be_made(vouch: Vouch, words: list[str], claim: str) -> None:
+    assert claim in vouch("item", *words, status=1)
+
+
+def test_a_model_without_wrong_answers_and_answers_without_confidence(vouch: Vouch) -> None:
+    row = {"dataset": "d", "output": "text", "item": "q", "prompt": "q/original", "confidence": None}
+    assert wrong_screen("m", None, [WrongAnswers("d", "text", [], 4, 1)], 20) == (
+        "m: 0 of 4 answers are wrong\nleft out: 1 wrong answer to questions with defects\n"
+    )
+    parts = [
+        WrongAnswers("d", "text", [row], 4, 0),
+        WrongAnswers("e", "text", [row | {"confidence": 0.1}], 4, 0),
+    ]
+    assert [one["confidence"] for one in ordered(parts)] == [0.1, None]
+
+
+@pytest.mark.parametrize(
+    ("metric", "text", "references", "answer", "read"),
+    [
+        ("exact_match", "The answer is 14 cm.", ["15"], "the answer is 14 cm", "14"),
+        (
+            "exact_match",
+            "<think>3?</think> The answer is a red kite",
+            ["blue"],
+            "the answer is a red kite",
+            "red kite",
+        ),
+        ("exact_match", "Hmm.", ["15"], "hmm", "hmm"),
+        ("anls", "The answer is 14 cm.", ["15"], "the answer is 14 cm", "the answer is 14 cm"),
+    ],
+)
+def test_what_a_metric_read_out_of_an_open_answer(
+    metric: str, text: str, references: list[str], answer: str, read: str
+) -> None:
+    row = {"parser": metric, "answer": answer, "clean_correct": None, "correct": False}
+    found = graded(row, {"references": references}, text)
+    assert found == {"metric": metric, "read": read, "references": references, "grade": 0.0}
+    for other in ("reader", "unparsed", None):
+        assert graded(row | {"parser": other}, {"references": references}, text) is None
 
 
 def test_flips_agree_with_the_table_of_variations(vouch: Vouch) -> None:

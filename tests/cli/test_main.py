@@ -120,7 +120,7 @@ print(commands_page())
             "vouch show: argument --protocol: no claen; did you mean clean? valid: clean, faithful; see `vouch "
             "show --help`",
         ),
-        (["item"], "vouch item: the following arguments are required: id; see `vouch item --help`"),
+        (["item"], "vouch item: one of the arguments id --wrong is required; see `vouch item --help`"),
     ],
 )
 def test_wrong_words_are_one_line(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,10 +15,10 @@ from dvc.repo import Repo
 from tests.cli.conftest import flat
 from tests.models.project import ROOT
 from vouch.cli.history import Version, _row, history, leaderboard_at
-from vouch.cli.leaderboard import cells, small
+from vouch.cli.leaderboard import Size, cells, small
 from vouch.cli.printing import unlimited
 from vouch.cli.revision import Revision
-from vouch.cli.show import compared, headline, named
+from vouch.cli.show import _title, compared, headline, named
 from vouch.pipeline.dvc_store import object_path
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
@@ -106,14 +106,18 @@ def test_a_comparison_shows_the_lines_that_changed() -> None:
     for every in (True, False):
         with unlimited(every):
             lines = [line.split() for line in compared(now, then, every).splitlines()]
-        told = [line for line in lines[2:-1] if line != ["d"]]
-        assert [line[:3] for line in told] == [
-            ["m", "0.750", "(+0.250)"],
-            ["new", "0.250", "n.a."],
-            ["gone", "gone"],
-        ]
-        assert told[1][-1] == "new" and lines[-1][:3] == ["1", "of", "3"]
+        changed, new, gone = (line for line in lines[2:-1] if line != ["d"])
+        assert changed[:3] == ["m", "0.750", "(+0.250)"] and new[:3] == ["new", "0.250", "n.a."]
+        assert new[-1] == "new" and lines[-1][:3] == ["1", "of", "3"]
+        assert " ".join(gone) == "only in there: gone on d"
         assert compared(now, now, every) == "3 of 3 lines are unchanged\n"
+
+
+def test_results_that_only_the_revision_has_are_named_without_an_empty_table() -> None:
+    places = ({}, {"dataset": "e"}, {"output": "text"}, {"variation": "ls_n"})
+    then = cells([row("accuracy", 0.5, model="old", **each) for each in places], "clean", variations=True)
+    text = compared({}, then, rev="v1.0")
+    assert flat(text) == ("only in v1.0: old on d (ls_n), d, d (text) and e 0 of 0 lines are unchanged")
 
 
 def test_a_change_of_digits_that_are_not_shown_is_counted_alone() -> None:
@@ -229,10 +233,32 @@ def results(value: float, pin: str, subject: str, **more: Any) -> None:
 def test_what_only_one_version_has_did_not_change() -> None:
     line = ("d", "original", "letters", "m")
     numbers = {line: {("accuracy", ""): row("accuracy", 0.5)}}
-    versions = [Version("a", {}, {}), Version("b", {}, numbers)]
-    assert _row(versions, line, ("accuracy", "")) == ["Accuracy", " ▁", "", "0.500", ""]
-    again = [*versions, Version("c", {}, numbers)]
-    assert (_row(again, line, ("accuracy", "")) or [])[-1] == "+0.000"
+    without, with_it = Version("a", {}, {}), Version("b", {}, numbers)
+    assert _row([without, with_it], line, ("accuracy", "")) == ["Accuracy", " ▁", "", "0.500", "new"]
+    for versions, change in (
+        ([with_it], ""),
+        ([with_it, with_it], "+0.000"),
+        ([without, with_it, with_it], "+0.000 since 2"),
+        ([with_it, with_it, without], "gone"),
+        ([without, with_it, without], "gone"),
+    ):
+        assert (_row(versions, line, ("accuracy", "")) or [])[-1] == change
+
+
+@pytest.mark.parametrize(
+    ("rows", "items", "groups", "title"),
+    [
+        (240, 240, 240, "d, 240 questions"),
+        (238, 240, 240, "d, 238 questions"),
+        (4344, 4344, 1176, "d, 4,344 questions in 1,176 groups"),
+        (4344, 1176, 1176, "d, 4,344 prompts of 1,176 questions"),
+        (480, 240, 120, "d, 480 prompts of 240 questions in 120 groups"),
+        (1, 1, 1, "d, 1 question"),
+    ],
+)
+def test_the_title_of_a_dataset_counts_what_it_names(rows: int, items: int, groups: int, title: str) -> None:
+    line = ("d", "original", "letters", "m")
+    assert _title(line, {("accuracy", ""): {"items": rows}}, Size(items, groups)) == title
 
 
 def test_numbers_of_every_version_with_the_pins_that_changed(

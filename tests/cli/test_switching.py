@@ -284,6 +284,27 @@ def test_what_was_pulled_comes_back_after_a_switch(kept: Checkout, vouch: Vouch)
     assert made and {path: path.read_bytes() for path in made} == made
 
 
+def test_the_profile_of_the_last_commit_comes_back_with_its_lock(copied: Checkout, vouch: Vouch) -> None:
+    """`dvc pull` then brings the committed results, which were never computed here."""
+    here = copied
+    here.dvc("repro", "prepare@right")
+    vouch("use", "small")
+    here.git("add", "-A")
+    here.git("commit", "-qm", "results of small")
+    committed = (here.path / "dvc.lock").read_bytes()
+    out = vouch("use", "demo")
+    assert "params.yaml is now demo" in out and "of the profile before; DVC's cache keeps them" in out
+    assert "last commit" not in out and (here.path / "dvc.lock").read_bytes() != committed
+    shutil.rmtree(here.path / ".dvc/cache/runs")
+    out = vouch("use", "small")
+    assert "params.yaml and dvc.lock are those of the last commit; `dvc pull` brings its results" in out
+    assert (here.path / "dvc.lock").read_bytes() == committed and not here.git("status", "--porcelain")
+    (here.path / "dvc.lock").write_bytes(committed + b"# newer\n")
+    assert "last commit" not in vouch("use", "small"), "that is no switch: what was made since is kept"
+    assert (here.path / "dvc.lock").read_bytes().endswith(b"# newer\n")
+    assert "last commit" not in vouch("use", "small", "--set", "score.alpha=0.25")
+
+
 def test_a_copy_without_git_is_refused_in_one_line_and_keeps_its_profile(
     copied: Checkout, vouch: Vouch
 ) -> None:

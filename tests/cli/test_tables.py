@@ -11,7 +11,7 @@ from tests.cli.scored import names
 from tests.models.project import ROOT
 from vouch.cli.compare_screen import screen
 from vouch.cli.leaderboard import cells, label
-from vouch.cli.printing import Column, _shortened, table
+from vouch.cli.printing import Column, _shortened, columns_of, cut, table, wrapped
 from vouch.cli.show import compared, headline
 from vouch.metrics.blind import BLIND_RATE
 from vouch.metrics.metric import metrics
@@ -56,7 +56,7 @@ def comparison() -> str:
 
 
 def widest(text: str) -> int:
-    return max(map(len, text.splitlines()))
+    return max(map(columns_of, text.splitlines()))
 
 
 @pytest.mark.parametrize(
@@ -142,14 +142,34 @@ def test_intervals_go_first_then_columns_then_the_middle_of_names(monkeypatch: p
         ["llava_v1_6_vicuna_13b", "llava_v1_6_vicuna_7b", "llava_v1_6_mistral_7b"],
         [f"{'x' * 40}{middle}{'y' * 40}" for middle in range(12)],
         ["short", "a" * 90, "a" * 91, "a" * 92],
+        ["短い", f"{'左上の赤い' * 9}一", f"{'左上の赤い' * 9}二", "e\u0301" * 60],
     ],
 )
 def test_different_names_stay_different(texts: list[str]) -> None:
     for width in (8, 9, 12, 40):
         short = _shortened([*texts, *texts], width)
-        assert max(map(len, short)) <= width and len(set(short)) == len(texts)
+        assert max(map(columns_of, short)) <= width and len(set(short)) == len(texts)
         assert short[: len(texts)] == short[len(texts) :]
-        assert all(one == whole for one, whole in zip(short, texts, strict=False) if len(whole) <= width)
+        assert all(
+            one == whole for one, whole in zip(short, texts, strict=False) if columns_of(whole) <= width
+        )
+
+
+@pytest.mark.parametrize("room", [40, 80])
+def test_full_width_characters_take_two_columns(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+    """As in a terminal: columns stay below each other, and no line is wider than it."""
+    monkeypatch.setenv("COLUMNS", str(room))
+    names = ("左上の赤い丸", "left", "e\u0301te\u0301", "왼쪽", "Ａ")
+    rows = [[name, "問題" * 30, f"{number}.5"] for number, name in enumerate(names)]
+    lines = table([Column("model"), Column("text", cut=True), Column("n", right=True)], rows).splitlines()[:7]
+    assert {columns_of(line) for line in lines} == {room} and all(line.endswith(".5") for line in lines[2:])
+    at = [columns_of(line[: line.index("問")]) for line in lines[2:]]
+    assert at == [14] * len(names)
+    for text in ("数" * 200, f"a {'数' * 100} b", "word " * 60, "x" * 19 + "数"):
+        folded = wrapped(text, "  ")
+        assert max(map(columns_of, folded.splitlines())) <= room
+        assert "".join(folded.split()) == "".join(text.split())
+    assert columns_of(cut("数" * 60, 21)) == 21 and cut("数" * 10, 20) == "数" * 10
 
 
 def test_a_table_without_rows_is_words() -> None:

@@ -181,6 +181,23 @@ def test_all_that_changed_is_named_in_a_line(dag):
     )
 
 
+def test_a_dataset_that_came_or_went_is_one_cause_in_words(dag):
+    stage = dag["next"]
+    pairs, mine = {"loader": "pairs", "settings": {"seed": 1, "items": 9}}, {"loader": "jsonl"}
+    old = {"params.yaml": {"datasets": {"pairs": pairs, "shapes": {"loader": "shapes", "template": "a"}}}}
+    new = {"params.yaml": {"datasets": {"mine": mine, "shapes": {"template": "a", "variant": "b"}}}}
+    write_receipt(stage, replace(present(stage, Digests()), params=old))
+    Path("dvc.lock").unlink()
+    other = Stage(stage.name, stage.cmd, stage.deps, stage.outs, new)
+    (state,) = [one for one in states(Dag([dag["copy"], other])) if one.stage.name == "next"]
+    assert state.causes == (
+        "params.yaml: datasets.mine is new",
+        "params.yaml: datasets.pairs was taken out",
+        "params.yaml: datasets.shapes.loader was taken out (it was shapes)",
+        "params.yaml: datasets.shapes.variant is new: b",
+    )
+
+
 def test_without_outputs_it_is_still_named_what_changed(dag):
     """A run is needed then, not a pull; inputs that are missing as well say nothing."""
     stage = dag["next"]
@@ -312,13 +329,16 @@ PARAMS = {"params.yaml": {"score.alpha": 0.2, "compare": {"resamples": 60, "seed
         ),
         (
             {"params": {"params.yaml": PARAMS["params.yaml"] | {"score.alpha": 0.1}}},
-            "score.alpha was 0.1, not 0.2",
+            "score.alpha changed from 0.1 to 0.2",
         ),
-        ({"params": {"params.yaml": {"score.alpha": 0.2}}}, "compare.resamples was nothing, not 60"),
-        ({"params": {"params.yaml": PARAMS["params.yaml"] | {"b": 1}}}, "params.yaml.b was 1, not nothing"),
-        ({"params": {}}, "params.yaml.compare.resamples was nothing, not 60"),
-        ({"inputs": {"source": "0" * 32}}, "source was 0000"),
-        ({"inputs": {}}, "source was nothing"),
+        ({"params": {"params.yaml": {"score.alpha": 0.2}}}, "params.yaml.compare is new"),
+        (
+            {"params": {"params.yaml": PARAMS["params.yaml"] | {"b": 1}}},
+            "params.yaml.b was taken out (it was 1)",
+        ),
+        ({"params": {}}, "params.yaml is new"),
+        ({"inputs": {"source": "0" * 32}}, "source changed from 0000"),
+        ({"inputs": {}}, "source is new: "),
         ({"params": None, "inputs": None}, ""),
     ],
 )

@@ -78,7 +78,7 @@ def test_guessing_is_not_praised(make: Make) -> None:
     assert mentions(view.grid.rows[0][1].text, "no model", "guessing")
     none, enough, alone = view.cards
     assert none.answer == "No model is recommended" and mentions(enough.answer, "About 560", "10 points")
-    assert mentions(enough.why, "With 80 questions only a lead of 26 points over guessing would show")
+    assert mentions(enough.why, "With 80 questions in 40 groups only a lead of 26 points over guessing would")
     assert (alone.question, alone.answer) == (
         ALONE,
         "None",
@@ -118,9 +118,12 @@ def test_what_was_not_measured_is_no_good_news(make: Make) -> None:
 
 def test_an_effect_beyond_100_percent_is_none() -> None:
     """No model can lead guessing at 31 % by 71 points."""
-    assert mentions(effect_in_words(12, 6, 0.71, 0.69), "12 questions in 6 groups not even", "perfect model")
-    only = "with 24 questions only a lead of 28 points over guessing would show"
-    assert effect_in_words(24, 24, 0.28, 0.75) == only
+    assert mentions(
+        effect_in_words(60, 30, 0.71, 0.69), "60 questions in 30 groups not even", "perfect model"
+    )
+    only = "with 40 questions only a lead of 28 points over guessing would show"
+    assert effect_in_words(40, 40, 0.28, 0.75) == only
+    assert mentions(effect_in_words(40, 29, 0.28, 0.75), "29 independent", "40 questions", "no lead", "30")
 
 
 def few(evidence: Evidence, *datasets: str) -> Evidence:
@@ -132,11 +135,14 @@ def few(evidence: Evidence, *datasets: str) -> Evidence:
 def test_few_questions_name_nobody(make: Make) -> None:
     evidence = few(make(Made(variations=("original", "vr_b"), categories=("big", "small"))), "shapes")
     view = VERDICT_SECTION.build(evidence)
-    why = "with 80 questions in 12 groups only a lead of 50 points over guessing would show"
+    why = "12 independent questions (80 questions in all), and no lead over guessing is claimed with fewer than 30"
     assert view.headline == f"shapes is too small to tell: {why}."
     said = [view.because, *(card.answer + card.why for card in view.cards)]
     assert not any(name in text for name in evidence.all_models for text in said)
     assert view.grid.rows[0][1].text == f"too small to tell: {why}"
+    assert mentions(
+        view.cards[1].why, "No lead is claimed", "With 30 questions only a lead of 31 points over"
+    )
     part = part_of(RESULTS_SECTION, evidence)
     assert part.sentences[0] == f"Too small to tell: {why}."
     apart = part_of(DIFFERENCES_SECTION, evidence)
@@ -158,8 +164,8 @@ def test_the_headline_says_where_it_holds_and_where_not(make: Make) -> None:
     assert why.startswith("None of the 2 datasets on which alpha is best or tied for best is larger")
     assert others == (
         "no model stands out on shapes: alpha, beta and gamma are tied; no model is shown to beat guessing on "
-        "kites; tiles is too small to tell: with 80 questions in 12 groups only a lead of 55 points over "
-        "guessing would show."
+        "kites; tiles is too small to tell: 12 independent questions (80 questions in all), and no lead over "
+        "guessing is claimed with fewer than 30."
     )
 
 

@@ -42,11 +42,13 @@ PATTERNS = {
     "best": rf"(\w+) is best on ({NAMES})(?:, tied for best on {NAMES})?",
     "tied": rf"\w+ is tied for best on {NAMES}|{NAMES} are tied for best on \w+|[Nn]o model stands out on {NAMES}: {NAMES} are tied",
     "none": rf"[Nn]o model is shown to beat guessing on {NAMES}",
-    "small": rf"{NAMES} (?:is|are) too small to tell(?:: {ONLY})?",
+    "small": rf"{NAMES} (?:is|are) too small to tell(?:: \d+ independent questions?(?: \([\d,]+ questions in all\))?, "
+    r"and no lead over guessing is claimed with fewer than 30)?",
     "behind": r"(\w+) answers .*; (\w+) is [\d.]+ points behind .*",
     "change": r"(?:On \w+: )?\w+ then answers .* of [\d,]+ questions? correctly, on the original prompts .*",
     "estimate": r"[\w ]+ answers? .* of [\d,]+ questions? (?:\([\d,]+ without an image\) )?correctly.*",
-    "worth": rf"{ONLY}(?:; a smaller lead is often missed)?|"
+    "worth": r"No lead is claimed with fewer than 30 independent questions|"
+    rf"{ONLY}(?:; a smaller lead is often missed)?|"
     r"(About [\d,]+ would|These) show a lead of 10 points over guessing",
     "boasts": r"Overconfident: \d+\s% confident, \d+\s% correct(?: \((\w+)\))?",
     "loses": r".*\((\w+)\): [\d.]+ points lost(?: \((\w+)\))?",

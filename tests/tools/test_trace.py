@@ -13,7 +13,7 @@ from vouch.pipeline.errors import UserError
 from vouch.tables.answered import Reasoning
 
 FOLLOWED = Followed("toy-1", "Which is red?", (0.3, 0.75))
-MOST = {"question": (QUESTION, 51), "logit": (LOGIT, 28)}
+MOST = {"question": (QUESTION, 50), "logit": (LOGIT, 27)}
 
 
 @dataclass

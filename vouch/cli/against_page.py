@@ -1,82 +1,48 @@
-"""The page of `vouch report --against`: one HTML file that needs no other file, server or network."""
+"""The page of `vouch report --against`: a comparison as sections of the report, in one file."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import quote
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from vouch.cli.against import CHANGED, GAINED, LOST, MOVED, SAME, Answers, NumberPair, RunComparison
 from vouch.cli.leaderboard import Line, long_name
 from vouch.report import formatting
 from vouch.report.config import ReportConfig
 from vouch.report.formatting import plural
-from vouch.report.site import STATIC, environment
-from vouch.report.table import MISSING, Cell, Column, Measured, Tone, whole
+from vouch.report.page import Block, Folded, Page, Part, Section, Sentences, Text
+from vouch.report.site import single_page
+from vouch.report.table import MISSING, Cell, Column, Grid, Measured, Tone, whole
 from vouch.tables.asked import LETTERS, ORIGINAL
 
-TEMPLATES = Path(__file__).parent / "templates"
 LISTED = 100  # questions with another content, or on one side only, that are named
 _LONGEST = 200  # characters of a parameter's value
-_NONE = MISSING.text
+_NONE = MISSING
 _EXPLAINED = (
     "Moved: the 95 % interval of the difference excludes 0. Changed: the number differs, but the interval "
     "holds 0, or there is none. The difference is paired, over the questions that are the same in both runs; "
     "its interval resamples groups of questions. Intervals of prediction sets keep the thresholds of each "
     "run, so they are too narrow. None is corrected for the number of rows."
 )
-
-
-class FoldedGrid(NamedTuple):
-    """A table. summary: the line that unfolds it; empty if it is always there."""
-
-    caption: str
-    heads: Sequence[Column]
-    rows: Sequence[Sequence[Cell]]
-    summary: str = ""
-    opens: bool = False
-    texts: Sequence[str] = ()
-
-    @property
-    def folds(self) -> bool:
-        """Whether it can be folded away."""
-        return bool(self.summary)
-
-
-class AgainstSection(NamedTuple):
-    """A section of the page: paragraphs, then tables."""
-
-    anchor: str
-    title: str
-    texts: Sequence[str]
-    parts: Sequence[FoldedGrid]
+_TONES: dict[str, Tone] = {MOVED: "strong", SAME: "quiet", LOST: "bad", GAINED: "good"}
 
 
 def page(comparison: RunComparison, title: str, items: str) -> str:
     """The text of the page. title: of the commit. items: the path from the page to the page Items, empty if
     there is none."""
-    items = quote(items)
-    made = (
-        _numbers(comparison),
-        _answers(comparison, items),
-        _questions(comparison),
-        _settings(comparison),
-        _outputs(comparison),
-    )
-    return (
-        environment([TEMPLATES])
-        .get_template("against.html.j2")
-        .render(
-            site=ReportConfig().title,
-            title=title,
-            heading="Nothing moved" if comparison.unchanged else "What moved",
-            sentences=list(_sentences(comparison)),
-            sections=[section for section in made if section.texts or section.parts],
-            css=Markup((STATIC / "page.css").read_text("utf-8")),
-            theme=Markup((STATIC / "theme.js").read_text("utf-8")),
-            script=Markup((STATIC / "page.js").read_text("utf-8")),
-        )
+    heading = "Nothing moved" if comparison.unchanged else "What moved"
+    sections = {
+        "in-both": Section("Both runs", Markup(), [Part("", [Sentences(list(_sentences(comparison)))])]),
+        "numbers": _numbers(comparison),
+        "answers": _answers(comparison, quote(items)),
+        "questions": _questions(comparison),
+        "settings": _settings(comparison),
+        "outputs": _outputs(comparison),
+    }
+    return single_page(
+        ReportConfig().title,
+        Page("against", heading, f"This checkout, against {title}.", 0),
+        {name: section for name, section in sections.items() if section.text or section.parts},
     )
 
 
@@ -110,8 +76,8 @@ def _sentences(comparison: RunComparison) -> Iterator[str]:
     yield from (f"{note}." for note in comparison.notes)
 
 
-def _numbers(comparison: RunComparison) -> AgainstSection:
-    heads = (
+def _numbers(comparison: RunComparison) -> Section:
+    columns = (
         *(Column("Model"), Column("Number"), Column("Then", numeric=True), Column("Now", numeric=True)),
         *(Column("Difference", numeric=True), Column("95 % interval", numeric=True), Column("Verdict")),
         Column("Questions in both", numeric=True),
@@ -123,14 +89,23 @@ def _numbers(comparison: RunComparison) -> AgainstSection:
     for name, own in groups.items():
         states = [one.state for one in own]
         counts = [f"{states.count(state)} {state}" for state in (MOVED, CHANGED, SAME) if state in states]
-        rows = [_number(one) for one in sorted(own, key=lambda one: one.state == SAME)]
-        opens = MOVED in states or CHANGED in states
-        parts.append(
-            FoldedGrid(
-                f"{name}: headline numbers of both runs", heads, rows, f"{name}: {', '.join(counts)}", opens
+        differ, same = (
+            Grid(
+                "numbers",
+                f"{name}: {kind}",
+                columns,
+                [_number(one) for one in own if (one.state == SAME) == equal],
+            )
+            for kind, equal in (
+                ("headline numbers that differ", False),
+                ("headline numbers that are the same", True),
             )
         )
-    return AgainstSection("numbers", "Numbers", [_EXPLAINED] if parts else [], parts)
+        blocks: list[Block] = [differ] if differ.rows else [same]
+        if differ.rows and same.rows:
+            blocks.append(Folded(f"{len(same.rows)} stayed the same", [same]))
+        parts.append(Part(f"{name}: {', '.join(counts)}", blocks, folds=True, opens=bool(differ.rows)))
+    return Section("Numbers", escape(_EXPLAINED if parts else ""), parts)
 
 
 def _number(one: NumberPair) -> list[Cell]:
@@ -139,7 +114,7 @@ def _number(one: NumberPair) -> list[Cell]:
 
     def shown(value: float | None, sign: bool = False) -> Cell:
         if value is None:
-            return MISSING
+            return _NONE
         text = formatting.number(scale * value, digits)
         return Cell(f"+{text}" if sign and value > 0 else text, key=value)
 
@@ -147,57 +122,57 @@ def _number(one: NumberPair) -> list[Cell]:
     items = f"{one.items:,}" if one.items == one.of or not one.items else f"{one.items:,} of {one.of:,}"
     return [
         *(Cell(one.line[3]), Cell(measured.column.label), shown(one.then), shown(one.now)),
-        *(shown(one.difference, sign=True), Cell(span or _NONE)),
-        Cell(one.state, tone="strong" if one.state == MOVED else "quiet" if one.state == SAME else ""),
-        Cell(items if one.items else _NONE, key=one.items),
+        *(shown(one.difference, sign=True), Cell(span) if span else _NONE),
+        Cell(one.state, tone=_TONES.get(one.state, "")),
+        Cell(items, key=one.items) if one.items else _NONE,
     ]
 
 
-def _answers(comparison: RunComparison, items: str) -> AgainstSection:
+def _answers(comparison: RunComparison, items: str) -> Section:
     """items: the address of the page Items; empty if there is none."""
     changed = [one for one in comparison.answers if one.changed or one.then_only or one.now_only]
     parts = [_changes(one, items, one is changed[0]) for one in changed]
-    texts = []
-    if parts:
-        texts.append(
-            "Answers to the original prompts that became wrong come first, then those that became correct, "
-            "then other answers that are as correct as before."
-        )
-    heads = (Column("Dataset"), Column("Variation"), Column("Answers in both", numeric=True))
+    text = (
+        "Answers to the original prompts that became wrong come first, then those that became correct, "
+        "then other answers that are as correct as before."
+    )
+    columns = (Column("Dataset"), Column("Variation"), Column("Answers in both", numeric=True))
     rows = [
         [Cell(dataset), Cell(long_name(name)), whole(count), whole(other)]
         for (dataset, name), (count, other) in comparison.variations.items()
         if other
     ]
+    text = text if parts else ""
     if rows:
         caption = "Changed answers of all models, by variation"
-        parts.append(FoldedGrid(caption, (*heads, Column("Changed", numeric=True)), rows))
-    return AgainstSection("answers", "Answers", texts, parts)
+        grid = Grid("by-variation", caption, (*columns, Column("Changed", numeric=True)), rows)
+        parts.append(Part("", [grid]))
+    return Section("Answers", escape(text), parts)
 
 
-def _changes(one: Answers, items: str, opens: bool) -> FoldedGrid:
-    heads = (Column("Question"), Column("Change"), Column("Answer then"), Column("Answer now"))
-    tones: dict[str, Tone] = {LOST: "bad", GAINED: "good"}
+def _changes(one: Answers, items: str, opens: bool) -> Part:
+    columns = (Column("Question"), Column("Change"), Column("Answer then"), Column("Answer now"))
     rows = [
         [
             Cell(each.item, link=items and f"{items}#{quote(one.line[0], '')}/{quote(each.item, '')}"),
-            Cell(each.kind, tone=tones.get(each.kind, "")),
+            Cell(each.kind, tone=_TONES.get(each.kind, "")),
             Cell(each.then),
             Cell(each.now),
         ]
         for each in one.listed
     ]
     counts = ", ".join(f"{count:,} {kind}" for kind, count in one.kinds.items() if count)
-    summary = f"{where(one.line)}: {one.changed:,} of {one.prompts:,} changed, {counts}"
+    title = f"{where(one.line)}: {one.changed:,} of {one.prompts:,} changed, {counts}"
     left = one.changed - len(one.listed)
-    texts = [f"{left:,} more changed answers are left out."] if left else []
     single = ((one.now_only, "only this checkout"), (one.then_only, "only the commit"))
-    texts += [f"{plural(count, 'prompt')} that {who} has." for count, who in single if count]
-    return FoldedGrid(f"{where(one.line)}: changed answers", heads, rows, summary, opens, texts)
+    blocks: list[Block] = [Grid("changes", f"{where(one.line)}: changed answers", columns, rows)]
+    blocks += [Text(f"{left:,} more changed answers are left out.")] if left else []
+    blocks += [Text(f"{plural(count, 'prompt')} that {who} has.") for count, who in single if count]
+    return Part(title, blocks, folds=True, opens=opens)
 
 
-def _questions(comparison: RunComparison) -> AgainstSection:
-    heads = (Column("Dataset"), Column("Difference"), Column("Questions", numeric=True), Column("Which"))
+def _questions(comparison: RunComparison) -> Section:
+    columns = (Column("Dataset"), Column("Difference"), Column("Questions", numeric=True), Column("Which"))
     rows = [
         [Cell(each.dataset), Cell(name), whole(len(ids)), Cell(_ids(ids))]
         for each in comparison.questions
@@ -209,7 +184,9 @@ def _questions(comparison: RunComparison) -> AgainstSection:
         if ids
     ]
     caption = "Questions that are not the same; their answers are not compared"
-    return AgainstSection("questions", "Questions", [], [FoldedGrid(caption, heads, rows)] if rows else [])
+    return Section(
+        "Questions", Markup(), [Part("", [Grid("questions", caption, columns, rows)])] if rows else []
+    )
 
 
 def _ids(ids: Sequence[str]) -> str:
@@ -217,35 +194,38 @@ def _ids(ids: Sequence[str]) -> str:
     return ", ".join(ids[:LISTED]) + (f" and {left:,} more" if left > 0 else "")
 
 
-def _settings(comparison: RunComparison) -> AgainstSection:
-    heads = (Column("Key"), Column("File"), Column("Then"), Column("Now"))
+def _settings(comparison: RunComparison) -> Section:
+    columns = (Column("Key"), Column("File"), Column("Then"), Column("Now"))
     rows = [
-        [Cell(one.key), Cell(one.file), *(Cell(_value(value)) for value in (one.then, one.now))]
+        [Cell(one.key), Cell(one.file), *(_value(value) for value in (one.then, one.now))]
         for one in comparison.settings
     ]
-    texts = [] if rows else ["params.yaml and models.lock say the same in both runs."]
-    parts = [FoldedGrid("Keys of params.yaml and models.lock that differ", heads, rows)] if rows else []
-    return AgainstSection("settings", "Settings", texts, parts)
+    grid = Grid("settings", "Keys of params.yaml and models.lock that differ", columns, rows)
+    text = "" if rows else "params.yaml and models.lock say the same in both runs."
+    return Section("Settings", escape(text), [Part("", [grid])] if rows else [])
 
 
-def _value(value: str | None) -> str:
+def _value(value: str | None) -> Cell:
     if value is None:
-        return _NONE
-    return value if len(value) <= _LONGEST else f"{value[: _LONGEST - 1]}…"
+        return Cell(_NONE.text)
+    return Cell(value if len(value) <= _LONGEST else f"{value[: _LONGEST - 1]}…")
 
 
-def _outputs(comparison: RunComparison) -> AgainstSection:
-    heads = (
+def _outputs(comparison: RunComparison) -> Section:
+    columns = (
         Column("Stage"),
         *(Column(name, numeric=True) for name in ("Same bytes", "Other bytes", "One run only")),
     )
     rows = [
-        [Cell(each.kind), *map(whole, (each.same, each.other, each.single))] for each in comparison.outputs
+        [Cell(each.kind), *(whole(count) for count in (each.same, each.other, each.single))]
+        for each in comparison.outputs
     ]
     text = (
         "Outputs of the stages, by their digests in dvc.lock. Run records and pages differ with the code and "
         "the versions of libraries, even if no number does."
     )
-    return AgainstSection(
-        "outputs", "Outputs", [text], [FoldedGrid("Files and folders of both runs", heads, rows)]
+    return Section(
+        "Outputs",
+        escape(text),
+        [Part("", [Grid("outputs", "Files and folders of both runs", columns, rows)])],
     )

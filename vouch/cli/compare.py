@@ -2,6 +2,7 @@
 
 import argparse
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import scipy
 from vouch.cli.command import argument, command, json_argument, wide_argument
 from vouch.cli.compare_screen import screen
 from vouch.cli.gate import exit_status, failures, rule, unjudged
+from vouch.cli.guessing import Guess, guesses
 from vouch.cli.leaderboard import (
     OF_LINES,
     Cells,
@@ -34,11 +36,12 @@ from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.leaderboard import GRAIN, differences
 from vouch.metrics.comparison.statistics import holm, intervals, means
 from vouch.params.check import check_project
+from vouch.params.project import Project
 from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.records import intact
 from vouch.report import gates
 from vouch.tables import HEADLINE
-from vouch.tables.asked import ORIGINAL, OUTPUTS
+from vouch.tables.asked import ITEMS, ORIGINAL, OUTPUTS, items_path
 from vouch.tables.results import (
     DIFFERENCES,
     DIFFERENCES_PATH,
@@ -48,7 +51,6 @@ from vouch.tables.results import (
     outcomes_path,
 )
 
-SHOWN = 8  # categories on the screen; --json has all
 _NO_GAP: dict[str, float | None] = dict.fromkeys(("difference", "low", "high"))
 _COLUMNS = (
     *("model", "dataset", "prompt", "group", "variation", "output", "correct", "clean_correct"),
@@ -92,9 +94,9 @@ def run(options: argparse.Namespace) -> int:
     is due to the question, the prompt and the sampling. They take --json and --wide alone. The rest is
     about models.
 
-    It also shows whose prediction sets are smaller, which model is better calibrated, which questions only
-    one of them answers correctly, and in which categories they differ most. Differences are always A minus B,
-    in the clean protocol.
+    It says whether each model is shown to beat guessing, whose prediction sets are smaller, which model is
+    better calibrated, which questions only one of them answers correctly, and in which categories they differ
+    most. Differences are always A minus B, in the clean protocol.
 
     p is the one in the report: corrected by Holm's method over all pairs of models on all datasets, and
     clustered by groups of copied questions. Pairs with a blind baseline are corrected over all such pairs;
@@ -122,25 +124,10 @@ def run(options: argparse.Namespace) -> int:
         raise UserError(f"{options.first}: name two models, or a table of scores or logs as files")
     options.second = options.others[0]
     gate = list(map(rule, options.fail_if))
-    config = check_project().compare
+    project = check_project()
     every = _leaderboard(options)
     rows = [row for row in every if row["variation"] == options.variation]
-    first, second = (_outcomes(name, rows, options) for name in (options.first, options.second))
-    if options.variation == ORIGINAL:
-        everyone = cells(over_all(LEADERBOARD.read(intact(LEADERBOARD_PATH)), OF_LINES), "clean")
-        tested = corrected(DIFFERENCES.read(intact(DIFFERENCES_PATH)).to_pylist(), everyone)
-    else:
-        tested = differences_in(pa.concat_tables([first, second]), config)
-    gaps = oriented(tested, options.first, options.second)
-    numbers = cells(rows, "clean", variations=True)
-    entries = pairs(first, second, numbers, gaps, config) if len(first) and len(second) else []
-    if not entries:
-        limits = {"on": options.dataset, "in": options.variation, "as": options.output}
-        where = "".join(f" {word} {value}" for word, value in limits.items() if value)
-        raise UserError(
-            f"{options.first}, {options.second}: no prompt that both answered{where}; `vouch show "
-            "--variations` lists what there is"
-        )
+    entries = _entries(rows, options, project)
     failed, unknown = failures(gate, entries)
     unknown += unjudged(every, entries, options.variation) if gate else []
     categories = by_category(rows, options.first, options.second)
@@ -148,10 +135,45 @@ def run(options: argparse.Namespace) -> int:
         named = {"first": options.first, "second": options.second, "variation": options.variation}
         print(as_json({**named, "pairs": entries, "categories": categories}), end="")
     else:
-        print(screen(options.first, options.second, entries, categories[:SHOWN]), end="")
+        print(screen(options.first, options.second, entries, categories), end="")
         print(left_out(rows), end="")
     warn_if_outdated()
     return exit_status(failed, unknown)
+
+
+def _entries(rows: Sequence[Row], options: argparse.Namespace, project: Project) -> list[dict[str, Any]]:
+    """The entries of `pairs`, with the guess of each. rows: of LEADERBOARD, in the chosen variation.
+
+    Raises UserError if there are none.
+    """
+    first, second = (_outcomes(name, rows, options) for name in (options.first, options.second))
+    if options.variation == ORIGINAL:
+        everyone = cells(over_all(LEADERBOARD.read(intact(LEADERBOARD_PATH)), OF_LINES), "clean")
+        tested = corrected(DIFFERENCES.read(intact(DIFFERENCES_PATH)).to_pylist(), everyone)
+        main, chances = main_outputs(everyone), guesses(project.score)
+    else:
+        tested = differences_in(pa.concat_tables([first, second]), project.compare)
+        main, chances = {}, {}
+    gaps = oriented(tested, options.first, options.second)
+    numbers = cells(rows, "clean", variations=True)
+    entries = pairs(first, second, numbers, gaps, project.compare) if len(first) and len(second) else []
+    if not entries:
+        limits = {"on": options.dataset, "in": options.variation, "as": options.output}
+        where = "".join(f" {word} {value}" for word, value in limits.items() if value)
+        raise UserError(
+            f"{options.first}, {options.second}: no prompt that both answered{where}; `vouch show "
+            "--variations` lists what there is"
+        )
+    for entry in entries:
+        guess = chances.get(entry["dataset"]) if main.get(entry["dataset"]) == entry["output"] else None
+        entry["guessing"] = guess and _against_guess(guess, options.first, options.second)
+    return entries
+
+
+def _against_guess(guess: Guess, first: str, second: str) -> dict[str, Any]:
+    """chance: accuracy of a guess. first, second: whether it is shown to be beaten; None if not tested."""
+    beaten = {name: name in guess.above if name in guess.tested else None for name in (first, second)}
+    return {"chance": guess.chance, "first": beaten[first], "second": beaten[second]}
 
 
 def _has_files(options: argparse.Namespace) -> bool:
@@ -368,12 +390,16 @@ def size_gap(both: pd.DataFrame, column: str, config: CompareConfig) -> dict[str
 
 
 def by_category(rows: Sequence[Row], first: str, second: str) -> list[dict[str, Any]]:
-    """Accuracy by category in the clean protocol, largest difference first. rows: those of LEADERBOARD."""
+    """Accuracy by category in the clean protocol, largest difference first. rows: those of LEADERBOARD.
+
+    groups: of the questions in a category; of the questions themselves if the items are not here.
+    """
     accuracies: dict[tuple[str, str, str], dict[str, Row]] = {}
     for row in rows:
         accuracy = row["metric"] == "accuracy" and row["protocol"] == "clean" and row["value"] is not None
         if accuracy and row["category"] != "all":
             accuracies.setdefault((row["dataset"], row["output"], row["category"]), {})[row["model"]] = row
+    groups = {dataset: _groups(dataset) for dataset, *_ in accuracies}
     entries = [
         {
             "dataset": dataset,
@@ -382,9 +408,19 @@ def by_category(rows: Sequence[Row], first: str, second: str) -> list[dict[str, 
             "first": of[first]["value"],
             "second": of[second]["value"],
             "difference": of[first]["value"] - of[second]["value"],
-            "items": min(of[first]["items"], of[second]["items"]),
+            "items": (items := min(of[first]["items"], of[second]["items"])),
+            "groups": min(items, groups[dataset].get(category, items)),
         }
         for (dataset, output, category), of in accuracies.items()
         if of.keys() >= {first, second}
     ]
     return sorted(entries, key=lambda each: (-abs(each["difference"]), each["dataset"], each["category"]))
+
+
+def _groups(dataset: str) -> Counter[str]:
+    """The number of groups of questions by category; empty if the items are not here."""
+    path = items_path(dataset)
+    if not path.exists():
+        return Counter()
+    pairs = ITEMS.read(path, ("category", "group")).group_by(["category", "group"]).aggregate([])
+    return Counter(filter(None, pairs["category"].to_pylist()))

@@ -1,6 +1,7 @@
 """What `vouch compare` prints of two models of a checkout."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 from vouch.cli.leaderboard import (
     Row,
@@ -10,6 +11,7 @@ from vouch.cli.printing import Column, interval, number, paragraphs, table, wrap
 from vouch.report import formatting, gates
 from vouch.tables import HEADLINE
 
+SHOWN = 8  # categories; --json has all
 _PAIR = (Column("dataset", cut=True), Column("output"))
 _ACCURACY = (
     *_PAIR,
@@ -48,19 +50,50 @@ def screen(first: str, second: str, entries: Sequence[Row], categories: Sequence
         for each in entries
         if "with_image" in each["accuracy"]
     )
+    text += paragraphs(_guessing(entries))
     text += "\nWhich questions does only one answer correctly?\n" + table(
         _COUNTS, list(map(_counts, entries))
     )
     text += "\nHow certain are they?\n" + table(_CERTAINTY, list(map(_certainty, entries)))
-    if categories:
+    return text + _categories(categories)
+
+
+def _guessing(entries: Sequence[Row]) -> Iterator[str]:
+    """Who is shown to beat guessing on which datasets, for their main request types."""
+    names = defaultdict[tuple[bool, bool], list[str]](list)
+    for each in entries:
+        if (guess := each["guessing"]) and None not in (guess["first"], guess["second"]):
+            chance = f" ({guess['chance']:.3f})" if not (guess["first"] and guess["second"]) else ""
+            names[guess["first"], guess["second"]].append(each["dataset"] + chance)
+    for beaten, sentence in (
+        ((True, True), "Both are shown to beat guessing on {}."),
+        ((True, False), "Only A is shown to beat guessing on {}."),
+        ((False, True), "Only B is shown to beat guessing on {}."),
+        ((False, False), "Neither is shown to beat guessing on {}; do not choose between them by it."),
+    ):
+        if beaten in names:
+            yield sentence.format(formatting.listed(names[beaten], 30))
+
+
+def _categories(categories: Sequence[Row]) -> str:
+    """The largest differences in categories that are large enough, and how many are not."""
+    large = [each for each in categories if each["groups"] >= gates.MINIMUM]
+    text = ""
+    if large:
         lines = [
             [
                 *(each["dataset"], each["output"], each["category"], str(each["items"])),
                 *(number(each["first"]), number(each["second"]), f"{each['difference']:+.3f}"),
             ]
-            for each in categories
+            for each in large[:SHOWN]
         ]
-        text += "\nWhere do they differ most?\n" + table(_CATEGORIES, lines)
+        text = "\nWhere do they differ most? Differences that no test has confirmed:\n"
+        text += table(_CATEGORIES, lines)
+    if few := len(categories) - len(large):
+        which = formatting.plural(few, "category", "categories")
+        text += wrapped(
+            f"left out: {which} of fewer than {gates.MINIMUM} independent questions (--json has all)"
+        )
     return text
 
 

@@ -10,6 +10,7 @@ from vouch.cli.printing import number, paragraphs, table
 from vouch.cli.revision import FETCH, Revision, git, is_shallow, problem
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.records import LOCK
+from vouch.report.formatting import plural
 from vouch.report.gates import headline_columns
 from vouch.tables.asked import LETTERS, ORIGINAL
 from vouch.tables.results import LEADERBOARD, LEADERBOARD_PATH
@@ -33,8 +34,7 @@ def history(span: str, protocol: str, variations: bool) -> str:
     versions, skipped = _versions(span, protocol, variations)
     if not versions:
         raise UserError(f"{span}: no commit has results that can be read; name commits with results")
-    count = f"{len(versions)} version{'' if len(versions) == 1 else 's'}"
-    lines = [f"{count} of the results in {span}, * where the model's pin changed"]
+    lines = [f"{plural(len(versions), 'version')} of the results in {span}, * where the model's pin changed"]
     lines += [f" {number}  {version.title}" for number, version in enumerate(versions, start=1)]
     lines += [f"left out: {reason}" for reason in skipped]
     rows, group = [], None
@@ -58,8 +58,7 @@ def history(span: str, protocol: str, variations: bool) -> str:
 
 
 def _row(versions: Sequence[Version], key: Line, column: Column) -> list[str] | None:
-    """The metric's label, a drawing, its values by version, and its change, empty if just one version has it;
-    None if none has."""
+    """The metric's label, a drawing, its values by version, and how it changed; None if no version has it."""
     values = [version.numbers.get(key, {}).get(column, {}).get("value") for version in versions]
     known = [value for value in values if value is not None]
     if not known:
@@ -71,8 +70,24 @@ def _row(versions: Sequence[Version], key: Line, column: Column) -> list[str] | 
     ]
     metric, _, percent = column[0].rpartition("_") if column[0][-1].isdigit() else (column[0], "", "")
     name = f"{label(metric, column[1])}{f', {percent} % wrong' if percent else ''}"
-    change = f"{known[-1] - known[0]:+.3f}" if len(known) > 1 else ""
-    return [name, _drawn(values), *texts, change]
+    return [name, _drawn(values), *texts, _change(values)]
+
+
+def _change(values: Sequence[float | None]) -> str:
+    """From the first version to the last: a difference, `new` or `gone`; empty for a single version.
+
+    What came later than the first version is compared with the version in which it came.
+    """
+    if len(values) == 1:
+        return ""
+    if values[-1] is None:
+        return "gone"
+    came = next(number for number, value in enumerate(values) if value is not None)
+    first = values[came]
+    assert first is not None
+    if came == len(values) - 1:
+        return "new"
+    return f"{values[-1] - first:+.3f}{f' since {came + 1}' if came else ''}"
 
 
 def _drawn(values: Sequence[float | None]) -> str:

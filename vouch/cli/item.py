@@ -1,35 +1,24 @@
-"""`vouch item`: one question, and every model's answers to it. The screen: item_screen.py."""
+"""`vouch item`: one question, and every model's answers to it, or the wrong answers of a model (wrong.py)."""
 
 import argparse
-import math
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import scipy
-
-from vouch.cli.command import argument, command, json_argument, path_argument, wide_argument
-from vouch.cli.item_screen import FLIPPED, NOT_FLIPPED, SAME, question, screen
+from vouch.cli.command import argument, command, json_argument, number, one_of, path_argument, wide_argument
+from vouch.cli.item_answers import answers, rows_of
+from vouch.cli.item_screen import question, screen
 from vouch.cli.leaderboard import Row, warn_if_outdated
 from vouch.cli.printing import as_json, plain
+from vouch.cli.wrong import listed, ordered, wrong_answers, wrong_screen
 from vouch.images.opening import render
-from vouch.models.kinds import sees_images
 from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.records import check_run, intact
-from vouch.tables import HEADLINE
-from vouch.tables.answered import RESPONSES
 from vouch.tables.asked import (
     ITEMS,
-    KEPT,
-    LETTERS,
-    LIKELIHOOD,
     ORIGINAL,
     OUTPUTS,
     PROMPTS,
-    TEXT,
     ImageStore,
     images_path,
     items_path,
@@ -39,26 +28,33 @@ from vouch.tables.results import (
     BLIND,
     OUTCOMES,
     blind_path,
-    contents,
     flags_of,
-    flips,
-    grades,
     outcomes_path,
     solved_blind,
 )
-from vouch.tables.table import Table
 
 
 @command(
     "item",
-    "one question: what every model answered, in every variation",
-    argument("id", names="items", help="id of the question, as in the tables and the report"),
-    argument("--dataset", names="datasets", help="needed if several datasets have that id"),
+    "one question: what every model answered, and why it counts so; or a model's wrong answers",
+    one_of(
+        argument("id", nargs="?", names="items", help="id of the question, as in the tables and the report"),
+        argument("--wrong", metavar="MODEL", names="models", help="list the wrong answers of this model"),
+        required=True,
+    ),
+    argument(
+        "--dataset", names="datasets", help="needed if several datasets have that id; with --wrong: only this"
+    ),
     argument("--model", names="models", help="only this model"),
     argument(
-        "--detail", action="store_true", help="options and texts of every variation, all words of texts"
+        "--detail", action="store_true", help="every prompt as asked, and all that is behind its answers"
     ),
-    json_argument("everything that --detail shows, all digits"),
+    argument("--variation", names="variations", help="with --wrong: of this variation (default: original)"),
+    argument("--output", choices=OUTPUTS, help="with --wrong: of this request type (default: the main one)"),
+    argument(
+        "--limit", type=number(int, 1), default=20, help="with --wrong: most lines (default: %(default)s)"
+    ),
+    json_argument("everything that --detail shows, or all wrong answers; all digits"),
     wide_argument(),
     path_argument(
         "--images",
@@ -75,14 +71,44 @@ def run(options: argparse.Namespace) -> int:
     `same` or `flipped`. One that changes it, `flipped` or `not_flipped` if the original answer was correct.
 
     Below, each model has a block that shows why: logit and probability of every option, the share of the
-    probability on letters, and how the letters were spelled; of a text its words, and which parser read it
-    for which reason. It is that of the original prompt; --detail shows the blocks of all variations.
+    probability on letters, and how the letters were spelled; of a text its words, which parser read it for
+    which reason, and what it was compared with. It is that of the original prompt; --detail shows the blocks
+    of all variations, and every prompt as it was asked.
+
+    --wrong lists the questions that a model answers wrongly, the answers in which it is most confident first.
 
     Examples:
+      vouch item --wrong tiny_a
+      vouch item --wrong tiny_a --dataset kites --variation ls_n --limit 100
       vouch item kite-004 --dataset kites
       vouch item kite-004 --dataset kites --model tiny_a --detail
       vouch item kite-004 --dataset kites --model tiny_a --images seen
     """
+    _check_options(options)
+    print(_wrong(options) if options.wrong is not None else _one(options), end="")
+    warn_if_outdated()
+    return 0
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    """Raises UserError for an option that has no meaning beside the others."""
+    of_wrong = {"--variation": options.variation, "--output": options.output}
+    of_item = {"--model": options.model, "--detail": options.detail, "--images": options.images}
+    unused, other = (of_item, "one question") if options.wrong is not None else (of_wrong, "--wrong")
+    if name := next((name for name, value in unused.items() if value), None):
+        raise UserError(f"vouch item: {name} goes with {other}; leave it out")
+
+
+def _wrong(options: argparse.Namespace) -> str:
+    """The wrong answers of a model, for a person or as JSON."""
+    entries = wrong_answers(options.wrong, options.dataset, options.variation, options.output)
+    if options.json:
+        return as_json(listed(ordered(entries)))
+    return wrong_screen(options.wrong, options.variation, entries, options.limit)
+
+
+def _one(options: argparse.Namespace) -> str:
+    """One question with its answers, for a person or as JSON. Writes the images if asked to."""
     dataset, item = find_item(options.id, options.dataset)
     item["flags"] = flags_of(item, _solved_blind(dataset))
     if options.model is not None:
@@ -90,19 +116,15 @@ def run(options: argparse.Namespace) -> int:
         known = OUTCOMES.read(intact(path), ["model"])["model"].unique().to_pylist()
         check_name("model", options.model, known, path)
     prompts = prompts_of(dataset, item["id"])
-    entries = answers(dataset, prompts, options.model)
+    entries = answers(dataset, item, prompts, options.model)
     if options.images:
         images = ImageStore(intact(images_path(dataset)))
         written = write_images(options.images, prompts, images)
     if options.json:
         named = {"dataset": dataset, "item": item, "prompts": list(prompts.values()), "answers": entries}
-        print(as_json(named), end="")
-    else:
-        print(question(dataset, item) + "\n" + screen(entries, options.detail), end="")
-        if options.images:
-            print(f"images: {written} in {plain(options.images)}")
-    warn_if_outdated()
-    return 0
+        return as_json(named)
+    text = question(dataset, item) + "\n" + screen(entries, list(prompts.values()), options.detail)
+    return text + (f"images: {written} in {plain(options.images)}\n" if options.images else "")
 
 
 def _solved_blind(dataset: str) -> Collection[str]:
@@ -111,144 +133,19 @@ def _solved_blind(dataset: str) -> Collection[str]:
     return solved_blind(BLIND.read(intact(path))) if path.exists() else ()
 
 
-def rows_of(table: Table, path: Path, column: str, wanted: list[str]) -> Iterator[dict[str, Any]]:
-    """The rows of a table whose column has one of the wanted values."""
-    for part in table.rows_with(intact(path), column, wanted):
-        yield from part.to_pylist()
+AS_ASKED = ("system", "turns", "text", "response", "earlier", "options", "labels", "images")
+"""Columns of PROMPTS that a model is given."""
 
 
 def prompts_of(dataset: str, item: str) -> dict[str, dict[str, Any]]:
-    """The item's prompts by id, in the order of their table."""
-    return {row["id"]: row for row in rows_of(PROMPTS, prompts_path(dataset), "item", [item])}
-
-
-def answers(dataset: str, prompts: Mapping[str, Row], model: str | None) -> list[dict[str, Any]]:
-    """An entry for JSON for each prompt and request type, of all models or of one."""
-    by_model = defaultdict[str, list[Row]](list)
-    for row in rows_of(OUTCOMES, outcomes_path(dataset), "prompt", list(prompts)):
-        by_model[row["model"]].append(row)
-    wanted = sorted(by_model) if model is None else [model]
-    return [entry for name in wanted for entry in _of_model(name, dataset, prompts, by_model[name])]
-
-
-def _of_model(model: str, dataset: str, prompts: Mapping[str, Row], rows: list[Row]) -> list[dict[str, Any]]:
-    responses_of = defaultdict[tuple[str, str], list[Row]](list)
-    for output in sorted({row["output"] for row in rows}):
-        responses, path = RESPONSES[output]
-        for row in rows_of(responses, path(model, dataset), "prompt", list(prompts)):
-            responses_of[output, row["prompt"]].append(row)
-    sees = sees_images(model, None)  # as it was when it answered
-    position = {name: number for number, name in enumerate(prompts)}
-    rows.sort(key=lambda row: (OUTPUTS.index(row["output"]), position[row["prompt"]]))
-    return [
-        {"sees": sees}
-        | _entry(row, prompts[row["prompt"]], responses_of[row["output"], row["prompt"]], change)
-        for row, change in zip(rows, against(rows), strict=True)
-    ]
-
-
-def _entry(row: Row, prompt: Row, responses: Sequence[Row], change: str) -> dict[str, Any]:
-    scores = _scores(row["output"], prompt, responses)
-    ranked = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
-    texts = responses if row["output"] == TEXT else []
-    first: Row = next((each for each in responses if not each.get("temperature")), {})
-    chosen = row["predicted"]
-    return {
-        **{key: row[key] for key in ("model", "output", "variation", "prompt", "effect")},
-        "answer": row["answer"] if chosen is None else option(prompt, chosen),
-        "correct": row["correct"],
-        "kept": row["clean_correct"] is not None,
-        **{key: row[key] for key in ("confidence", "half")},
-        **{score: _members(prompt, ranked, row[f"size_{score}"]) for score in HEADLINE},
-        "clean_size": {score: row[f"clean_size_{score}"] for score in HEADLINE},
-        "text": next((each["text"] for each in texts if each["temperature"] == 0), None),
-        "samples": [
-            {key: each[key] for key in ("temperature", "sample", "text")}
-            for each in texts
-            if each["temperature"]
-        ],
-        **{key: row[key] for key in ("parser", "reason")},
-        "options": _options(row, prompt, scores, responses),
-        **{key: first.get(key) for key in _OF_ANSWER},
-        "problem": next((each["problem"] for each in responses if each["problem"]), None),
-        "against_original": change,
-    }
-
-
-_OF_ANSWER = ("letter_mass", "bracket_mass", "spelling", "reasoning", "flags", "engine", "mode", "device")
-"""Columns of the response tables that an entry has as they are; null if the request type has none."""
-
-
-def option(prompt: Row, index: int) -> str:
-    """An option with its label, as it is shown."""
-    label = f"{prompt['labels'][index]}. " if index < len(prompt["labels"] or ()) else ""
-    return f"{label}{prompt['options'][index]}"
-
-
-def _scores(output: str, prompt: Row, responses: Sequence[Row]) -> list[float]:
-    """Logit, or negated NLL, of each option; empty for texts and missing answers."""
-    count = len(prompt["options"] or ())
-    if output == LETTERS and responses and responses[0]["logits"]:
-        return list(responses[0]["logits"])[:count]
-    if output == LIKELIHOOD and responses and not any(row["nll"] is None for row in responses):
-        nll = {row["option"]: row["nll"] for row in responses}
-        return [-nll.get(index, math.inf) for index in range(count)]
-    return []
-
-
-def _options(
-    row: Row, prompt: Row, scores: Sequence[float], responses: Sequence[Row]
-) -> list[dict[str, Any]]:
-    """An entry for each option, for JSON; a number is null if it is unknown, or not finite."""
-    with np.errstate(invalid="ignore"):
-        shares = scipy.special.softmax(scores).tolist() if scores else []
-    of_option = {each["option"]: each for each in responses} if row["output"] == LIKELIHOOD else {}
-    entries = []
-    for index, score in enumerate(scores):
-        entry = {
-            "option": option(prompt, index),
-            "answer": index == row["predicted"],
-            "correct": index in (prompt["answers"] or ()),
-            "probability": _finite(shares[index]),
-        }
-        if row["output"] == LETTERS:
-            named = {"logit": scores, **{key: responses[0][key] or () for key in ("other_logits", "upper")}}
-            entry |= {key: _finite(of[index]) if index < len(of) else None for key, of in named.items()}
-        else:
-            tokens = of_option.get(index, {}).get("tokens")
-            entry |= {"nll": _finite(-score), "tokens": tokens}
-        entries.append(entry)
-    return entries
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
-
-
-def _members(prompt: Row, ranked: Sequence[int], size: int | None) -> list[str] | None:
-    """The options in a prediction set of the faithful split; sets of LAC and APS hold the likeliest ones.
-
-    None for rows used for calibration: they have no set.
-    """
-    if size is None or not ranked:
-        return None
-    return [option(prompt, index) for index in ranked[:size]]
-
-
-def against(rows: Sequence[Row]) -> list[str]:
-    """How each answer compares with the one to the original prompt: a word for each row of OUTCOMES.
-
-    If the variation keeps the correct answer: same or flipped. If it changes the correct answer, and the
-    original was answered correctly: flipped, as it should be, or not_flipped. Otherwise the word is empty.
-    """
-    table = pa.Table.from_pylist(list(rows), OUTCOMES.schema)
-    originals = {row["output"]: index for index, row in enumerate(rows) if row["variation"] == ORIGINAL}
-    first = np.array([originals.get(row["output"], index) for index, row in enumerate(rows)], dtype=int)
-    answer, kept = contents(table), np.array([row["effect"] in (None, KEPT) for row in rows], dtype=bool)
-    flipped = flips(answer, answer[first], grades(table)[first], kept)
-    words = np.where(kept, np.where(flipped, FLIPPED, SAME), np.where(flipped, NOT_FLIPPED, FLIPPED))
-    counts = (first != np.arange(len(rows))) & ~np.isnan(flipped)
-    return [str(word) for word in np.where(counts, words, "")]
+    """The item's prompts by id, in the order of their table. same_as_original: whether a variation changed
+    nothing."""
+    prompts = {row["id"]: row for row in rows_of(PROMPTS, prompts_path(dataset), "item", [item])}
+    original = next((row for row in prompts.values() if row["variation"] == ORIGINAL), None)
+    for row in prompts.values():
+        unchanged = original is not None and all(row[name] == original[name] for name in AS_ASKED)
+        row["same_as_original"] = unchanged and row is not original
+    return prompts
 
 
 def write_images(folder: Path, prompts: Mapping[str, Row], images: ImageStore) -> int:

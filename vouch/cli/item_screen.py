@@ -4,17 +4,18 @@ Lines fit the terminal. The table has a line for each prompt; a block shows, of 
 or of all, the numbers behind the answer: logits and letter mass, or the text and how it was read.
 """
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from vouch.cli.item_answers import FLIPPED, NOT_FLIPPED
 from vouch.cli.leaderboard import Row, long_name
-from vouch.cli.printing import Column, cut, number, plain, plain_lines, table, terminal, wrapped
+from vouch.cli.printing import Column, broken, cut, number, plain, plain_lines, table, terminal, wrapped
+from vouch.metrics.metric import metrics
+from vouch.report.formatting import listed
 from vouch.tables.answered import LOW_MASS
 from vouch.tables.asked import KEPT, ORIGINAL, TEXT, images_path
 from vouch.tables.results import JUDGE, REFUSAL, SEVERAL, UNPARSED
 
-FLIPPED, SAME, NOT_FLIPPED = "flipped", "same", "not_flipped"
 LINES = 8  # of a text; --detail shows all
 SAMPLES = 3  # of a text; --detail shows all
 _ANSWERS = (
@@ -45,14 +46,63 @@ def question(dataset: str, item: Row) -> str:
     return "".join(map(wrapped, lines))
 
 
-def screen(entries: Sequence[Row], detail: bool = False) -> str:
-    """The table of answers, which variations flipped them, and the blocks. detail: of all prompts, whole."""
+def screen(entries: Sequence[Row], prompts: Sequence[Row] = (), detail: bool = False) -> str:
+    """The table of answers, which variations flipped them, and the blocks.
+
+    prompts: of the item. detail: every prompt as asked, and the blocks of all of them, whole.
+    """
+    original = next((_words(one) for one in prompts if one["variation"] == ORIGINAL), "")
+    asked = "".join(_prompt(one, original) for one in prompts) + "\n" if detail and prompts else ""
     if not entries:
-        return "no model was asked this question\n"
-    parts = [_answers(entries), *map(wrapped, [*flips_by_model(entries), *_meanings(entries)])]
+        return asked + "no model was asked this question\n"
+    notes = [*flips_by_model(entries), *_unchanged(prompts), *_uncalibrated(entries), *_meanings(entries)]
+    parts = [asked, _answers(entries), *map(wrapped, notes)]
     chosen = [entry for entry in entries if detail or entry["variation"] == ORIGINAL] or entries
     blocks = ["".join(_block(entry, detail)) for entry in chosen]
     return "".join(parts) + "\n" + "\n".join(blocks)
+
+
+def _prompt(prompt: Row, original: str) -> str:
+    """A prompt as it was asked, or what it shares with the original, of which `original` are the words."""
+    heading = f"prompt {_code({**prompt, 'prompt': prompt['id']})}"
+    if prompt["same_as_original"]:
+        return wrapped(f"{heading}: the same as the original")
+    steps = {
+        step["operation"]: step["severity"] for image in prompt["images"] or () for step in image["steps"]
+    }
+    changed = ", ".join(f"{name} {severity}" if severity else name for name, severity in steps.items())
+    heading += f" (images: {changed})" if changed else ""
+    words = _words(prompt)
+    if prompt["variation"] != ORIGINAL and words == original:
+        return wrapped(f"{heading}: the words of the original")
+    return wrapped(f"{heading}, as asked:") + words
+
+
+def _words(prompt: Row) -> str:
+    """The words of a prompt in lines; who says them, if it is more than a question."""
+    parts = [("system", prompt["system"])]
+    for turn in prompt["turns"] or ():
+        parts += [("user", turn["question"]), ("model", turn["answer"])]
+    parts += [("user", prompt["text"]), ("answer begins", prompt["response"])]
+    given = [(who, text) for who, text in parts if text]
+    return "".join(f"  {who}:\n" * (len(given) > 1) + _lines(text) for who, text in given)
+
+
+def _unchanged(prompts: Sequence[Row]) -> Iterator[str]:
+    """The variations that changed nothing."""
+    if same := [_code({**one, "prompt": one["id"]}) for one in prompts if one["same_as_original"]]:
+        yield f"the same prompt as the original, so the same answer: {', '.join(same)}"
+
+
+def _uncalibrated(entries: Sequence[Row]) -> Iterator[str]:
+    """The models without prediction sets, and why."""
+    for model, output in dict.fromkeys(
+        (one["model"], one["output"]) for one in entries if not one["calibrated"]
+    ):
+        yield (
+            f"{model}, {output}: no prediction sets; too few questions calibrate, so a set would hold every "
+            "option"
+        )
 
 
 def _answers(entries: Sequence[Row]) -> str:
@@ -151,6 +201,8 @@ _UNREAD = {
 def _reading(entry: Row) -> str:
     """Which parser read a text, and why so."""
     parser, reason = entry["parser"], entry["reason"]
+    if entry["graded"]:
+        return f"graded by {parser}"
     by = _UNREAD.get(parser, f"read by {parser}")
     answer = f" as {entry['answer']}" if entry["answer"] and parser not in (UNPARSED, REFUSAL) else ""
     return f"{by}{f' ({reason})' if reason else ''}{answer}"
@@ -160,6 +212,10 @@ def _facts(entry: Row) -> Iterator[str]:
     """What else is known about an answer, a line each."""
     if entry["problem"] is not None:
         yield f"no answer: {entry['problem']}"
+    if entry["graded"]:
+        yield _comparison(entry["graded"])
+    elif entry["output"] == TEXT and entry["problem"] is None and entry["expected"]:
+        yield f"correct: {'; '.join(entry['expected'])}"
     if entry["reasoning"]:
         yield cut(f"thought: {entry['reasoning']}", 3 * terminal())
     mass, spelling = entry["letter_mass"], entry["spelling"]
@@ -174,6 +230,16 @@ def _facts(entry: Row) -> Iterator[str]:
         yield "it would probably answer in another form, so these options and sets mean little"
     if entry["flags"]:
         yield f"flags: {', '.join(entry['flags'])}"
+
+
+def _comparison(graded: Row) -> str:
+    """What an answer to an open question was compared with, by which rule, and the grade."""
+    metric, grade = graded["metric"], graded["grade"]
+    known = listed([repr(one) for one in graded["references"]])
+    text = f"{metric} compared {graded['read']!r} with {known}"
+    if grade is not None:
+        text += f" and gave {grade:.3g}{', 0.5 or more is correct' if 0 < grade < 1 else ''}"
+    return f"{text}: {metrics()[metric].help}"
 
 
 _COLUMNS: Mapping[str, tuple[str, int]] = {
@@ -216,11 +282,17 @@ def _number(option: Row, key: str) -> str:
 
 def _text(text: str, detail: bool) -> str:
     """A generated text with its line ends, indented; without detail the first LINES of it."""
+    lines = _lines(text).splitlines(keepends=True)
+    shown = lines if detail else lines[:LINES]
+    more = f"  … {len(lines) - len(shown)} more lines (--detail)\n" if len(shown) < len(lines) else ""
+    return "".join(shown) + more
+
+
+def _lines(text: str) -> str:
+    """A text with its line ends, each line indented and as wide as the terminal allows."""
     lines = [
         part
         for line in text.splitlines() or [""]
-        for part in textwrap.wrap(plain(line), terminal() - 4, drop_whitespace=False) or [""]
+        for part in broken(plain(line), terminal() - 4, drop_whitespace=False) or [""]
     ]
-    shown = lines if detail else lines[:LINES]
-    more = f"  … {len(lines) - len(shown)} more lines (--detail)\n" if len(shown) < len(lines) else ""
-    return plain_lines(f"  | {line}".rstrip() for line in shown) + more
+    return plain_lines(f"  | {line}".rstrip() for line in lines)

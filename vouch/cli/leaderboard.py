@@ -6,7 +6,7 @@ late, since they load pandas.
 
 import sys
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -83,19 +83,34 @@ def small(numbers: Cells) -> dict[str, str]:
     return {dataset: why for dataset, why in reasons.items() if why}
 
 
-def groups(numbers: Cells) -> dict[str, int]:
-    """By dataset, the number of groups of its questions; if the items are not here, of questions."""
+class Size(NamedTuple):
+    """The questions of a dataset, and the groups that they form (vouch/tables/asked.py)."""
+
+    items: int
+    groups: int
+
+
+def sizes(numbers: Cells) -> dict[str, Size]:
+    """By dataset, its size; if the items are not here, the questions behind its accuracies, ungrouped."""
     questions: dict[str, int] = {}
     for (dataset, *_), of in numbers.items():
         items = of.get(ACCURACY, {}).get("items") or 0
         questions[dataset] = max(questions.get(dataset, 0), items)
-    paths = {dataset: items_path(dataset) for dataset in questions}
-    return {
-        dataset: len(pc.unique(ITEMS.read(path, ("group",))["group"]))
-        if path.exists()
-        else questions[dataset]
-        for dataset, path in paths.items()
-    }
+    return {dataset: _size(dataset) or Size(count, count) for dataset, count in questions.items()}
+
+
+def _size(dataset: str) -> Size | None:
+    """The size of a dataset whose items are here."""
+    path = items_path(dataset)
+    if not path.exists():
+        return None
+    groups = ITEMS.read(path, ("group",))["group"]
+    return Size(len(groups), len(pc.unique(groups)))
+
+
+def groups(numbers: Cells) -> dict[str, int]:
+    """By dataset, the number of groups of its questions; if the items are not here, of questions."""
+    return {dataset: size.groups for dataset, size in sizes(numbers).items()}
 
 
 def groups_with_image(numbers: Cells) -> dict[str, int]:

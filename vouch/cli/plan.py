@@ -3,7 +3,7 @@
 import argparse
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from vouch.cli.power import claims_of, power, power_table
 from vouch.cli.prices import hours_table, model_costs, prices_table
 from vouch.cli.printing import Column, and_more, as_json, paragraphs, table, wrapped
 from vouch.cli.use import PROFILES, absent_models, profile_text
+from vouch.datasets.config import DatasetEntry
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.params.check import check_params
 from vouch.params.project import MODELS, Project, locked_models
@@ -33,10 +34,10 @@ from vouch.pipeline.files import UNUSED
 from vouch.pipeline.records import check_lock, read_lock
 from vouch.pipeline.state import State, by_reason, states
 from vouch.pipeline.yaml12 import load, loads
-from vouch.prompts.config import template_name
+from vouch.prompts.config import config_of, template_name
 from vouch.prompts.rewrites.table import kinds_of
-from vouch.report import formatting
-from vouch.tables.asked import OUTPUTS, TEXT
+from vouch.report.formatting import plural
+from vouch.tables.asked import ORIGINAL, OUTPUTS, TEXT
 
 Row = Mapping[str, Any]
 
@@ -102,13 +103,55 @@ def run(options: argparse.Namespace) -> int:
       vouch plan --probe my_model            the tokens of a prompt, and which of them are option letters
       vouch plan --power 3                   can it detect a difference of 3 points, and if not, what would?
     """
-    where = str(PROFILES / f"{options.profile}.yaml") if options.profile else PARAMS
-    values = loads(profile_text(options.profile, []), where) if options.profile else load(Path(PARAMS))
+    where, values = _profile(options.profile)
     project = check_params(values, where)
     if options.probe is not None:
         from vouch.cli.probe import show
 
         return show(project, options.probe, options.json)
+    plan = _made(project, values, options)
+    print(as_json(_named(plan)) if options.json else _screen(plan, where, options), end="")
+    return 0
+
+
+def _profile(name: str | None) -> tuple[str, Any]:
+    """The file of a profile, and its values; params.yaml without a name."""
+    if name is None:
+        return PARAMS, load(Path(PARAMS))
+    where = str(PROFILES / f"{name}.yaml")
+    return where, loads(profile_text(name, []), where)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What would run.
+
+    stages: their number. waiting: those that are not up to date. following: names of those that run if their
+    inputs change. only_dvc: names of those that `dvc repro` runs although what they read is unchanged.
+    strays: files that no stage makes. asked: see `_asked`. models, judged, power: rows of the tables below.
+    """
+
+    project: Project
+    items: Mapping[str, Items]
+    counts: Mapping[str, Count]
+    stages: int
+    waiting: Sequence[State]
+    following: Sequence[str]
+    only_dvc: Sequence[str]
+    strays: Sequence[str]
+    asked: Row
+    models: Sequence[Row]
+    judged: Mapping[str, int]
+    power: Sequence[Row]
+
+    @property
+    def stale(self) -> set[str]:
+        """Names of the stages that are not up to date."""
+        return {state.stage.name for state in self.waiting}
+
+
+def _made(project: Project, values: Any, options: argparse.Namespace) -> Plan:
+    """The plan of a profile. values: its content. Raises UserError."""
     dag = read_dag(params=values)
     check_lock()  # `dvc repro` reads dvc.lock even if all receipts fit
     every = states(dag)
@@ -116,41 +159,78 @@ def run(options: argparse.Namespace) -> int:
     stale = {state.stage.name for state in waiting}
     following = dag.downstream(stale)
     touched = stale.union(following)
-    also = only_dvc(every, touched)
     items = {name: count_items(name, entry) for name, entry in project.datasets.items()}
     counts = count_datasets(project, items, touched)
-    power_rows = power(project, items, counts, options.power, options.discordant, options.design)
-    strays = [] if options.profile else dag.strays()
     cells: Cells = [
         (model, dataset)
         for model in project.models
         for dataset in project.datasets
         if f"extract@{model}-{dataset}" in touched and project.extract.asks(model, dataset)
     ]
-    models, asked = model_costs(project, counts, cells), _asked(project, counts, stale, cells)
-    judged = judge_prompts(project, items, counts)
-    if options.json:
-        named = {"profile": project.profile, "datasets": _named(project, items, counts)} | asked
-        named |= {"models": models, "judge": judged, "power": power_rows} | _named_stages(waiting)
-        named |= {"unsupported": unsupported_by_model(project), "following_stages": following}
-        print(as_json(named | {"only_dvc": also, "strays": strays}), end="")
-        return 0
-    lines = [*_unsupported(project, counts, where), *_rewrites(project, items, stale), *_judge(judged)]
-    lines += [*_away(project, items), *_refused(counts, stale), *absent_models(project)]
-    print(
-        *(_head(project), _datasets(project, items, counts), _asked_in_words(project, asked)),
-        *(hours_table(models), power_table(power_rows, claims_of(project, items), options)),
-        *(prices_table(models), paragraphs(lines), _absent(project)),
-        *(paragraphs(_strays(strays)), _stages(waiting, following), paragraphs(_also(also))),
-        sep="",
-        end="",
+    return Plan(
+        project,
+        items,
+        counts,
+        len(every),
+        waiting,
+        following,
+        only_dvc(every, touched),
+        strays=[] if options.profile else dag.strays(),
+        asked=_asked(project, counts, stale, cells),
+        models=model_costs(project, counts, cells),
+        judged=judge_prompts(project, items, counts),
+        power=power(project, items, counts, options.power, options.discordant, options.design),
     )
-    return 0
+
+
+def _named(plan: Plan) -> dict[str, Any]:
+    """The plan for JSON."""
+    return {
+        "profile": plan.project.profile,
+        "datasets": _named_datasets(plan.project, plan.items, plan.counts),
+        **plan.asked,
+        "models": plan.models,
+        "judge": plan.judged,
+        "power": plan.power,
+        "stages": {state.stage.name: state.why for state in plan.waiting},
+        "causes": {state.stage.name: state.causes for state in plan.waiting},
+        "unsupported": unsupported_by_model(plan.project),
+        "following_stages": plan.following,
+        "only_dvc": plan.only_dvc,
+        "strays": plan.strays,
+    }
+
+
+def _screen(plan: Plan, where: str, options: argparse.Namespace) -> str:
+    """The plan for a person. where: the file of the profile."""
+    project, items, counts = plan.project, plan.items, plan.counts
+    notes = [
+        *_unsupported(project, counts, where),
+        *_rewrites(project, items, plan.stale),
+        *_judge(plan.judged),
+        *_away(project, items),
+        *_refused(counts, plan.stale),
+        *absent_models(project),
+    ]
+    parts = (
+        _head(project),
+        _datasets(project, items, counts),
+        _asked_in_words(project, plan.asked),
+        hours_table(plan.models),
+        power_table(plan.power, claims_of(project, items), options),
+        prices_table(plan.models),
+        paragraphs(notes),
+        _absent(project),
+        paragraphs(_strays(plan.strays)),
+        _stages(plan),
+        paragraphs(_also(plan.only_dvc)),
+    )
+    return "".join(parts)
 
 
 def _head(project: Project) -> str:
     what = ((project.datasets, "dataset"), (project.models, "model"))
-    counts = ", ".join(formatting.plural(len(names), word) for names, word in what)
+    counts = ", ".join(plural(len(names), word) for names, word in what)
     text = wrapped(f"profile {project.profile}: {counts}")
     if project.paper:
         matrix = " and ".join(f"{models} models x {datasets} datasets" for models, datasets in sizes(project))
@@ -206,7 +286,9 @@ def _outputs(count: Count) -> str:
     return ("at most " if count.mixed else "") + ", ".join(count.outputs)
 
 
-def _named(project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]) -> list[dict[str, Any]]:
+def _named_datasets(
+    project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]
+) -> list[dict[str, Any]]:
     """The datasets, for JSON."""
     return [
         {
@@ -220,14 +302,6 @@ def _named(project: Project, items: Mapping[str, Items], counts: Mapping[str, Co
         }
         for name in project.datasets
     ]
-
-
-def _named_stages(waiting: Sequence[State]) -> dict[str, Any]:
-    """The stages that will run, with the reason of each and all its causes, for JSON."""
-    return {
-        "stages": {state.stage.name: state.why for state in waiting},
-        "causes": {state.stage.name: state.causes for state in waiting},
-    }
 
 
 def _asked(project: Project, counts: Mapping[str, Count], stale: set[str], cells: Cells) -> dict[str, Any]:
@@ -251,21 +325,19 @@ def _asked(project: Project, counts: Mapping[str, Count], stale: set[str], cells
 
 
 def _asked_in_words(project: Project, asked: Row) -> str:
+    """The line about requests; empty if no model is asked anything."""
+    if not asked["cells"]:
+        return ""
     where = f", {asked['later']} of them only if their inputs change" if asked["later"] else ""
     most = "" if asked["bound"] == "exact" else "at most "
     share = asked["filling_rows"] / max(1, asked["rows_of_passes"])
-    cells, passes = asked["cells"], asked["forward_passes"]
     return wrapped(
-        f"{formatting.plural(cells, 'cell')} (model x dataset) to extract{where}: "
-        f"{most}{_counted(asked['prompts'], 'prompt')}, {most}{_counted(asked['answers'], 'answer')}, about "
-        f"{formatting.plural(passes, 'forward pass', 'forward passes')} of up to "
-        f"{_counted(project.extract.batch, 'row')}, {100 * share:.0f} % of the rows filling (lengths "
+        f"{plural(asked['cells'], 'cell')} (model x dataset) to extract{where}: "
+        f"{most}{plural(asked['prompts'], 'prompt')}, {most}{plural(asked['answers'], 'answer')}, about "
+        f"{plural(asked['forward_passes'], 'forward pass', 'forward passes')} of up to "
+        f"{plural(project.extract.batch, 'row')}, {100 * share:.0f} % of the rows filling (lengths "
         "estimated)"
     )
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def _unsupported(project: Project, counts: Mapping[str, Count], where: str) -> Iterable[str]:
@@ -283,12 +355,17 @@ def _unsupported(project: Project, counts: Mapping[str, Count], where: str) -> I
         if unasked and TEXT not in reasons:
             wanted = {TEXT}.union(*(asked[name] for name in unasked))
             listed = ", ".join(output for output in OUTPUTS if output in wanted)
-            own = [name for name in unasked if project.datasets[name].outputs]
+            own = [name for name in unasked if _names_outputs(project.datasets[name])]
             key = f"datasets.{own[0]}.outputs" if own else "outputs"
             yield (
                 f"{model} is asked nothing of {', '.join(unasked)}; set {key} to [{listed}] in {where} to "
                 "ask every model for texts as well"
             )
+
+
+def _names_outputs(entry: DatasetEntry) -> bool:
+    """Whether a dataset's own entry says what its questions are asked for."""
+    return config_of(entry.model_dump(), entry.variations or (ORIGINAL,)).outputs is not None
 
 
 def _rewrites(project: Project, items: Mapping[str, Items], stale: set[str]) -> Iterable[str]:
@@ -338,7 +415,7 @@ def _absent(project: Project) -> str:
     absent = project.paper.absent if project.paper else []
     if not absent:
         return ""
-    lines = [f" {', '.join(one.names)} ({_counted(one.count, 'model')}): {one.why}" for one in absent]
+    lines = [f" {', '.join(one.names)} ({plural(one.count, 'model')}): {one.why}" for one in absent]
     return "in the paper, but not run here:\n" + paragraphs(lines)
 
 
@@ -348,10 +425,12 @@ def _strays(strays: Sequence[str]) -> Iterable[str]:
         yield f"made by no stage of this profile, so the run will move it to {UNUSED}: {what}"
 
 
-def _stages(waiting: Sequence[State], following: Sequence[str]) -> str:
-    kinds = _kinds_of([state.stage.name for state in waiting])
+def _stages(plan: Plan) -> str:
+    waiting, following = plan.waiting, plan.following
+    if not waiting:
+        return f"all {plural(plan.stages, 'stage')} are up to date; no model is asked anything\n"
     are = "stage is" if len(waiting) == 1 else "stages are"
-    text = wrapped(f"{len(waiting)} {are} not up to date{kinds and f': {kinds}'}")
+    text = wrapped(f"{len(waiting)} {are} not up to date: {_kinds_of([one.stage.name for one in waiting])}")
     if following:
         text += wrapped(f"{len(following)} more run if their inputs change: {_kinds_of(following)}")
     missing = [  # stages that never ran share one reason instead of each naming its own file

@@ -19,7 +19,7 @@ from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH
 POWER_NOTES = (
     "finds: the minimum detectable effect of two models: the smallest true difference that these questions "
     "show with 80 % power (p < {significance:g} after Holm's correction for {claims}); none if it exceeds "
-    "the largest possible one",
+    "the largest possible one, or with fewer than {minimum} questions, on which models are not compared",
     "spread: standard deviation of the difference on a question, its group included (results: median pair of "
     "{path}; assumed: just one of the two is correct on {discordant:.0%} of the questions, design effect "
     "{design:g})",
@@ -41,8 +41,9 @@ def power(
 ) -> list[dict[str, Any]]:
     """A row for each dataset; none without `points`, a difference in accuracy in per cent. Raises UserError.
 
-    finds: the smallest difference that is detected, 0 ... 1; None if it exceeds the largest possible one.
-    needed: the number of questions that detect the wanted difference. gpu_hours and needed_gpu_hours: for
+    finds: the smallest difference that is detected, 0 ... 1; None if it exceeds the largest possible one, or
+    if there are fewer than MINIMUM questions. needed: the number that detects the wanted difference.
+    gpu_hours and needed_gpu_hours: for
     the planned and for the needed questions. All are None if the number of questions is unknown.
     """
     if points is None:
@@ -69,12 +70,13 @@ def power(
         assumed = (discordant * design) ** 0.5
         spread, largest = (seen[name], 1.0) if name in seen else (assumed, discordant)
         effect = finds(questions, spread, SIGNIFICANCE, claims)
-        needed, hours = questions_for(wanted, questions, effect), _hours(project, name, counts[name])
+        needed = max(questions_for(wanted, questions, effect), MINIMUM)
+        hours = _hours(project, name, counts[name])
         row |= {
             "questions": questions,
             "from": "results" if name in seen else "assumed",
             "spread": spread,
-            "finds": effect if effect <= largest else None,
+            "finds": effect if effect <= largest and questions >= MINIMUM else None,
             "needed": needed,
             "gpu_hours": hours,
             "needed_gpu_hours": hours and hours * needed / questions,
@@ -106,6 +108,7 @@ def power_table(rows: Sequence[Mapping[str, Any]], claims: int, options: argpars
         lines.append([row["dataset"], *texts.values()])
     values = {
         "significance": SIGNIFICANCE,
+        "minimum": MINIMUM,
         "claims": formatting.plural(claims, "comparison"),
         "path": DIFFERENCES_PATH,
         "discordant": options.discordant,

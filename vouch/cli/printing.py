@@ -8,7 +8,9 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import accumulate
 from typing import Any, NamedTuple
+from unicodedata import combining, east_asian_width
 
 
 def plain(text: object) -> str:
@@ -25,10 +27,36 @@ def plain_lines(lines: Iterable[str]) -> str:
     return "".join(f"{plain(line)}\n" for line in lines)
 
 
+def columns_of(text: str) -> int:
+    """How many columns of a terminal a text takes: two for each full-width character, as of Chinese."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(char: str) -> int:
+    return 0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1
+
+
+def _head(text: str, room: int) -> str:
+    """The longest beginning that fits into this many columns."""
+    if text.isascii():
+        return text[: max(room, 0)]
+    ends = accumulate(map(_columns, text))
+    return text[: sum(end <= room for end in ends)]
+
+
+def _tail(text: str, room: int) -> str:
+    return _head(text[::-1], room)[::-1]
+
+
+def _padded(text: str, width: int, right: bool) -> str:
+    blank = " " * (width - columns_of(text))
+    return blank + text if right else text + blank
+
+
 def cut(text: object, width: int) -> str:
-    """One line of at most `width` characters."""
+    """One line of at most `width` columns."""
     line = " ".join(plain(text).split())
-    return line if len(line) <= width else f"{line[: width - 1]}…"
+    return line if columns_of(line) <= width else f"{_head(line, width - 1)}…"
 
 
 WIDTH = 80
@@ -55,7 +83,7 @@ def wrapped(line: str, indent: str = "") -> str:
     """A line that fits the terminal, and what does not fit into it on further ones that are indented."""
     room = max(terminal(), 20)
     further = f"{indent}  "
-    kept = textwrap.wrap(
+    kept = broken(
         plain(line),
         room,
         initial_indent=indent,
@@ -64,6 +92,20 @@ def wrapped(line: str, indent: str = "") -> str:
         break_long_words=False,
     )
     return "\n".join(kept or [""]) + "\n"
+
+
+_SECOND = "\0"
+"""Stands for the second column of a full-width character; `plain` leaves no such character in a text."""
+
+
+def broken(line: str, room: int, **how: Any) -> list[str]:
+    """A plain text as lines of at most `room` columns. how: arguments of textwrap.wrap; a text with
+    full-width characters may have no spaces, so it is broken anywhere."""
+    if columns_of(line) <= len(line):
+        return textwrap.wrap(line, room, **how)
+    doubled = "".join(char + _SECOND if _columns(char) == 2 else char for char in line)
+    lines = textwrap.wrap(doubled, room - 1, **{**how, "break_long_words": True})  # a break may part the two
+    return [each.replace(_SECOND, "") for each in lines]
 
 
 def paragraphs(lines: Iterable[str]) -> str:
@@ -103,7 +145,7 @@ def table(
 
     def line(cells: Sequence[str]) -> str:
         padded = (
-            cell.rjust(width) if columns[i].right else cell.ljust(width)
+            _padded(cell, width, columns[i].right)
             for cell, (i, width) in zip(cells, kept.items(), strict=True)
         )
         return "  ".join(padded).rstrip()
@@ -127,7 +169,7 @@ def _fitted(columns: Sequence[Column], texts: list[list[str]], room: int) -> tup
     """The columns that stay, with their widths, and what was left out. Changes the texts."""
 
     def widths() -> dict[int, int]:
-        return {i: max(len(columns[i].head), *map(len, texts[i])) for i in kept}
+        return {i: max(len(columns[i].head), *map(columns_of, texts[i])) for i in kept}
 
     def too_wide(widths: Mapping[int, int]) -> bool:
         return sum(widths.values()) + 2 * (len(widths) - 1) > room
@@ -159,9 +201,9 @@ def _fitted(columns: Sequence[Column], texts: list[list[str]], room: int) -> tup
 
 
 def _shortened(texts: Sequence[str], width: int) -> list[str]:
-    """Each text in at most `width` characters, without its middle; different ones stay different."""
+    """Each text in at most `width` columns, without its middle; different ones stay different."""
     distinct = dict.fromkeys(texts)
-    if all(len(text) <= width for text in distinct):
+    if all(columns_of(text) <= width for text in distinct):
         return list(texts)
     short: dict[str, str] = {}
     for end in sorted(range(width), key=lambda end: abs(2 * end - width)):  # in half if that tells them apart
@@ -169,14 +211,14 @@ def _shortened(texts: Sequence[str], width: int) -> list[str]:
         if len(set(short.values())) == len(distinct):
             return [short[text] for text in texts]
     for number, text in enumerate(distinct, start=1):
-        if len(text) > width:
-            short[text] = f"{text[: width - 1 - len(str(number))]}…{number}"
+        if columns_of(text) > width:
+            short[text] = f"{_head(text, width - 1 - len(str(number)))}…{number}"
     return [short[text] for text in texts]
 
 
 def _without_middle(text: str, width: int, end: int) -> str:
-    """At most `width` characters of a text, `end` of them from its end."""
-    return text if len(text) <= width else f"{text[: width - 1 - end]}…{text[len(text) - end :]}"
+    """At most `width` columns of a text, `end` of them from its end."""
+    return text if columns_of(text) <= width else f"{_head(text, width - 1 - end)}…{_tail(text, end)}"
 
 
 def number(value: float | None, digits: int = 3) -> str:

@@ -11,6 +11,7 @@ from vouch.models.pins import pinned
 from vouch.params.project import MODELS, Project
 from vouch.pipeline.errors import UserError, check_name, reason
 from vouch.pipeline.yaml12 import load
+from vouch.report.formatting import plural
 from vouch.tables.answered import Pin
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT, prompts_path
 
@@ -213,9 +214,8 @@ def _labels(letters: Sequence[Row]) -> Iterator[str]:
 def _listed(options: Sequence[tuple[str, Row]]) -> Iterator[str]:
     """Texts with their tokens, a line each."""
     for text, one in options[:OPTIONS]:
-        count = len(one["ids"])
         pieces = "·".join(map(visible, one["texts"]))
-        counted = f"{count} token{'' if count == 1 else 's'}"
+        counted = plural(len(one["ids"]), "token")
         yield f"    {cut(text, 20)}: {counted} {_quoted(_short_pieces(pieces))} {_ids(one['ids'])}\n"
     if len(options) > OPTIONS:
         yield f"    and {len(options) - OPTIONS} more\n"

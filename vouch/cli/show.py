@@ -14,6 +14,7 @@ from vouch.cli.leaderboard import (
     Column,
     Line,
     Row,
+    Size,
     blind_of,
     cells,
     groups_with_image,
@@ -24,6 +25,7 @@ from vouch.cli.leaderboard import (
     main_outputs,
     ordered,
     over_all,
+    sizes,
     small,
     warn_if_outdated,
 )
@@ -56,6 +58,7 @@ LEGEND = (
     "digits."
 )
 BLIND_LEGEND = "(blind): a language model, which takes no images. It is compared, but never best."
+GROUPS = "Groups: copies of one question, or questions about one image. Each group counts as one observation."
 ABSENT = (
     "n.a.: sets need a score of every option, so texts have none, and enough questions to calibrate on; ECE "
     "needs a confidence in each answer."
@@ -103,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
             return 0
         then = cells(leaderboard_at(Revision(options.rev), _NEEDED), options.protocol, options.variations)
         print(f"now, and in brackets what changed since {plain(options.rev)}")
-        print(compared(now, then, options.wide), end="")
+        print(compared(now, then, options.wide, plain(options.rev)), end="")
     else:
         print(headline(now), end="")
         print(paragraphs(f"{dataset}: {why}." for dataset, why in small(now).items()), end="")
@@ -120,12 +123,15 @@ def headline(now: Cells) -> str:
     """A line for each dataset, variation, request type and model, best accuracy first; then what it means."""
     columns = _present(now)
     lines = [(key, [_cell(column, now[key].get(column)) for column in columns]) for key in ordered(now)]
-    text = _table(now, columns, lines)
+    counts = sizes(now)
+    text = _table(now, counts, columns, lines)
     if not lines:
         return text
     targets = {1 - row["alpha"] for of in now.values() for row in of.values() if row["alpha"] is not None}
     legend = [LEGEND.format(target=f" (target {min(targets):g})" if len(targets) == 1 else "")]
     main = [index for index, column in enumerate(columns) if column in _HEADLINE]
+    grouped = any(size.groups < size.items for size in counts.values())
+    legend += [GROUPS] if grouped else []
     legend += [ABSENT] if any(texts[index] == "n.a." for _, texts in lines for index in main) else []
     return f"{text}\n{paragraphs([*legend, *([BLIND_LEGEND] if blind_of(now) else [])])}"
 
@@ -154,10 +160,11 @@ def named(now: Cells) -> list[dict[str, Any]]:
     ]
 
 
-def compared(now: Cells, then: Cells, every: bool = False) -> str:
-    """The changed lines, with the change of every number; lines on only one side are `new` or `gone`.
+def compared(now: Cells, then: Cells, every: bool = False, rev: str = "there") -> str:
+    """The changed lines, with the change of every number; a line that `then` lacks is `new`.
 
-    Lines whose changes are only in hidden digits or columns, as on another processor, are counted.
+    Lines whose changes are only in hidden digits or columns, as on another processor, are counted. Below the
+    table stands what only `then` has. rev: its name.
     """
     lines, close = [], 0
     known = _present(now, then)
@@ -174,9 +181,18 @@ def compared(now: Cells, then: Cells, every: bool = False) -> str:
     same = len(now) - len(lines) - close
     what = "digits" if every else "digits or columns"
     more = f", {close} more differ only in {what} that are not shown" if close else ""
-    lines += [(key, [*[""] * len(columns), "gone"]) for key in ordered(then) if key not in now]
-    shown = _table({**then, **now}, columns, lines, " ") if lines else ""
+    shown = _table(now, sizes(now), columns, lines, " ") if lines else ""
+    shown += paragraphs(f"only in {rev}: {line}" for line in _only_then(now, then))
     return shown + wrapped(f"{same} of {len(now)} lines are unchanged{more}")
+
+
+def _only_then(now: Cells, then: Cells) -> list[str]:
+    """The lines that only `then` has, by model: `m on pairs, shapes and shapes (text)`."""
+    places: dict[str, list[str]] = {}
+    for dataset, variation, output, model in (key for key in ordered(then) if key not in now):
+        further = ", ".join(name for name in (variation, output) if name not in (ORIGINAL, LETTERS))
+        places.setdefault(model, []).append(dataset + (further and f" ({further})"))
+    return [f"{model} on {formatting.listed(names, 6)}" for model, names in places.items()]
 
 
 def _change(now: Row | None, then: Row | None) -> str:
@@ -195,13 +211,20 @@ def _present(*tables: Cells) -> list[Column]:
     return [column for column in columns if column in _ALL or column in known]
 
 
-def _table(numbers: Cells, columns: Sequence[Column], lines: Lines, *further: str) -> str:
-    """Models stand below a line that names dataset, variation, request type and number of questions."""
+def _table(
+    numbers: Cells, counts: Mapping[str, Size], columns: Sequence[Column], lines: Lines, *further: str
+) -> str:
+    """Models stand below a line that names dataset, variation, request type and number of questions.
+
+    counts: the sizes of the datasets. further: heads of columns behind the numbers.
+    """
     heads = [
         printing.Column(label(*column).replace(" LAC", ""), right=True, rank=_RANKS.get(column, _LAST))
         for column in columns
     ]
-    titles = {key[:3]: _title(key, numbers[key]) for key, _ in reversed(lines)}  # that of the first model
+    titles = {  # that of the first model
+        key[:3]: _title(key, numbers[key], counts[key[0]]) for key, _ in reversed(lines)
+    }
     blind = blind_of(numbers)
     rows = [[f" {key[3]}{' (blind)' if (key[0], key[3]) in blind else ''}", *texts] for key, texts in lines]
     return table(
@@ -212,16 +235,27 @@ def _table(numbers: Cells, columns: Sequence[Column], lines: Lines, *further: st
     )
 
 
-def _title(key: Line, of: Mapping[Column, Row]) -> str:
+def _title(key: Line, of: Mapping[Column, Row], size: Size) -> str:
+    """`pairs, text, 240 questions`, or the number of prompts if a question has several."""
     dataset, variation, output, _ = key
-    items = of.get(ACCURACY, {}).get("items")
     words = [
         dataset,
         "" if variation == ORIGINAL else long_name(variation),
         "" if output == LETTERS else output,
-        "" if items is None else formatting.plural(items, "question"),
+        _counted(of.get(ACCURACY, {}).get("items"), size),
     ]
     return ", ".join(filter(None, words))
+
+
+def _counted(rows: int | None, size: Size) -> str:
+    """`4,344 prompts of 1,176 questions`, for this many rows behind an accuracy."""
+    if rows is None:
+        return ""
+    text = formatting.plural(rows, "question")
+    if rows > size.items:
+        text = f"{formatting.plural(rows, 'prompt')} of {formatting.plural(size.items, 'question')}"
+    grouped = size.groups < min(rows, size.items)
+    return f"{text} in {formatting.plural(size.groups, 'group')}" if grouped else text
 
 
 def beside_the_blind(rows: Sequence[Row], now: Cells) -> str:

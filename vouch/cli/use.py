@@ -2,7 +2,7 @@
 
 import argparse
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from ruamel.yaml.representer import RoundTripRepresenter
 from vouch.cli.command import argument, command
 from vouch.cli.printing import plain
 from vouch.cli.prune import Pruning, prune
+from vouch.cli.revision import run as run_program
 from vouch.cli.store import record
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.models.released.files import released_models
@@ -22,10 +23,12 @@ from vouch.params.project import MODELS, Project, Released, left_out
 from vouch.pipeline.dag import PARAMS, read_dag
 from vouch.pipeline.errors import UserError, check_name, did_you_mean, meant, rename_key, renamed_keys
 from vouch.pipeline.files import UNUSED, replacing, write_text
+from vouch.pipeline.records import LOCK
 from vouch.pipeline.runners import none_at_work
 from vouch.pipeline.state import states
 from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import dumped, load, loads
+from vouch.report.formatting import plural
 from vouch.tables.results import model_slug
 
 PROFILES = Path("profiles")
@@ -56,6 +59,9 @@ def run(options: argparse.Namespace) -> int:
     answers, laid out as in the releases of VLM-Uncertainty-Bench; the datasets and models in it are then
     written into params.yaml.
 
+    If the last commit has the params.yaml of the profile, its dvc.lock comes back as well, so `dvc pull`
+    brings its results: this is the way back to the demo.
+
     Examples:
       vouch use small
       vouch use demo --set score.alpha=0.2
@@ -71,18 +77,41 @@ def run(options: argparse.Namespace) -> int:
     if dag:
         record(states(dag))  # so that switching loses no results
     with none_at_work():
+        switched = not Path(PARAMS).exists() or Path(PARAMS).read_bytes() != text.encode()
         pruning = _switch(options.name, text)
-    removed = len(pruning.removed)
-    kept = f"; took {removed} files that it does not make out of the checkout: DVC's cache keeps them"
-    print(f"use: params.yaml is now {options.name}{kept if removed else ''}")
+        committed = switched and _restore_lock(text)
+    print(f"use: params.yaml is now {options.name}")
+    if pruning.removed:
+        print(f"use: removed {_files(pruning.removed)} of the profile before; DVC's cache keeps them")
     if pruning.moved:
-        print(f"use: moved {len(pruning.moved)} that DVC's cache does not hold to {UNUSED}; {RESTORE}")
+        print(f"use: moved {_files(pruning.moved)} that DVC's cache does not hold to {UNUSED}; {RESTORE}")
     for path in pruning.left:
         print(f"use: left {plain(path)}: no record says that a stage made it")
     for line in (*absent_data(project), *absent_models(project)):
         print(f"use: {plain(line)}")
-    print("use: `vouch plan` says what would run; `dvc repro` runs it, and restores what was computed before")
+    print(f"use: {_COMMITTED if committed else _NEXT}")
     return 0
+
+
+def _files(paths: Sequence[str]) -> str:
+    return plural(len(paths), "file")
+
+
+_NEXT = "`vouch plan` says what would run; `dvc repro` runs it, and restores what was computed before"
+_COMMITTED = f"{PARAMS} and {LOCK} are those of the last commit; `dvc pull` brings its results"
+
+
+def _restore_lock(text: str) -> bool:
+    """Takes dvc.lock from the last commit if that has this text as params.yaml; whether it does.
+
+    What dvc.lock held before is in DVC's records of runs (`prune`), so `dvc repro` restores it.
+    """
+    lock = run_program("git", "show", f"HEAD:./{LOCK}")
+    params = run_program("git", "show", f"HEAD:./{PARAMS}")
+    if lock.returncode or params.returncode or params.stdout != text:
+        return False
+    write_text(LOCK, lock.stdout)
+    return True
 
 
 def absent_data(project: Project) -> Iterator[str]:

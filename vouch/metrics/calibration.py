@@ -8,6 +8,7 @@ beta = 1/T the negative log-likelihood is convex, so T is where its slope change
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -310,7 +311,8 @@ def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) ->
         weights = np.exp(logits[row] / temperature[split, None])
         total = weights.sum(axis=1)
         each = np.log(total) - answer[row] / temperature[split]
-        nll += [part.mean() for part in np.split(each, np.flatnonzero(np.diff(split)) + 1)]
+        ends = [0, *(np.flatnonzero(np.diff(split)) + 1).tolist(), len(each)]
+        nll += [np.add.reduce(each[first:end]) / (end - first) for first, end in pairwise(ends)]
         sure = weights.max(axis=1) / total
         first, every, right = split * bins, len(temperature) * bins, correct[row]
         tallied.append(tally(first + equal_slots(sure, bins), every, sure, right))
@@ -343,7 +345,7 @@ def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> Array
     weights = calibrating.astype(np.float64)
     for _ in range(ZOOMS):
         grid = np.geomspace(low, high, NODES)
-        slopes = np.stack([_slope(logits, answer, node) for node in grid])
+        slopes = _slopes(logits, answer, grid)
         means = np.einsum("sn,gn->sg", weights, slopes)
         above = (means > 0).argmax(axis=1)
         above[~(means > 0).any(axis=1)] = NODES - 1
@@ -358,24 +360,29 @@ def _roots(grid: Floats, means: Floats, above: Ints) -> Array:
 
     Halves the interval by the sign of the polynomial through four nodes (Lagrange).
     """
-    rows = np.arange(len(means))[:, None]
-    nodes = np.clip(above - 2, 0, NODES - 4)[:, None] + np.arange(4)
-    log_beta, values = np.log(grid)[nodes], means[rows, nodes]
+    nodes = np.clip(above - 2, 0, NODES - 4) + np.arange(4)[:, None]
+    log_beta, values = np.log(grid)[nodes], means[np.arange(len(means)), nodes]
     others = [[other for other in range(4) if other != own] for own in range(4)]
-    beside = log_beta[:, others]  # [splits, 4, 3]
-    spans = log_beta[:, :, None] - beside
+    beside = np.ascontiguousarray(log_beta[others].swapaxes(0, 1))  # [3, 4, splits]
+    spans = log_beta - beside
     left, right = np.log(grid)[above - 1], np.log(grid)[above]
     for _ in range(HALVINGS):
         middle = (left + right) / 2
-        away = ((middle[:, None, None] - beside) / spans).prod(axis=2)
-        rises = (values * away).sum(axis=1) > 0
+        away = ((middle - beside) / spans).prod(axis=0)
+        rises = (values * away).sum(axis=0) > 0
         left, right = np.where(rises, left, middle), np.where(rises, middle, right)
     return np.asarray(np.exp((left + right) / 2))
 
 
-def _slope(logits: Floats, answer: Floats, beta: float) -> Array:
-    """[n] derivative of the negative log-likelihood with respect to beta."""
-    scaled = beta * logits
-    weights = np.exp(scaled - scaled.max(axis=1, keepdims=True))
-    finite = np.where(np.isneginf(logits), 0, logits)
-    return np.asarray((weights * finite).sum(axis=1) / weights.sum(axis=1) - answer)
+def _slopes(logits: Floats, answer: Floats, betas: Floats) -> Array:
+    """[g, n] derivative of the negative log-likelihood with respect to beta, at each of betas [g]."""
+    slopes = np.empty((len(betas), len(logits)))
+    at_once = ROWS // len(betas)
+    for start in range(0, len(logits), at_once):
+        rows = slice(start, start + at_once)
+        columns = np.ascontiguousarray(logits[rows].T)[:, None]  # [k, 1, rows]
+        scaled = betas[:, None] * columns
+        weights = np.exp(scaled - scaled.max(axis=0))
+        finite = np.where(np.isneginf(columns), 0, columns)
+        slopes[:, rows] = (weights * finite).sum(axis=0) / weights.sum(axis=0) - answer[rows]
+    return slopes

@@ -255,7 +255,8 @@ def aurc(order: Order) -> Array:
     wrong, after = order.wrong, order.reached.astype(np.int64)
     rate = wrong / np.maximum(order.count, 1)
     harmonic = np.r_[0.0, np.cumsum(1 / np.arange(1, int(after.max()) + 1))]
-    grown = np.diff(harmonic[after], axis=-1, prepend=0.0)
+    grown = harmonic[after]
+    grown[..., 1:] -= grown[..., :-1].copy()
     curve = wrong + (order.errors - wrong - (order.reached - order.count) * rate) * grown
     return np.asarray(curve.sum(axis=-1) / after[..., -1])
 
@@ -287,11 +288,11 @@ def auroc(order: Order) -> Array:
 )
 def selective_accuracy(order: Order) -> dict[str, Array]:
     """Share answered in percent -> [...] accuracy on the ceil(share n) surest rows."""
-    reached, accuracies = order.reached, {}
+    rows, before, accuracies = np.maximum(order.count, 1), order.reached - order.count, {}
     for percent in PERCENT:
-        most = -(-percent * reached[..., -1:] // 100)
+        most = -(-percent * order.reached[..., -1:] // 100)
         # Of the block that holds the last of these rows, only the share needed counts.
-        share = np.clip((most - reached + order.count) / np.maximum(order.count, 1), 0, 1)
+        share = np.clip((most - before) / rows, 0, 1)
         accuracies[str(percent)] = (share * order.correct).sum(axis=-1) / most[..., 0]
     return accuracies
 

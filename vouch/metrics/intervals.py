@@ -6,6 +6,7 @@ rest.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 import scipy
@@ -13,7 +14,10 @@ import scipy
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 
 RESAMPLES = 1000
-AT_ONCE = 100  # resamples, to limit the memory needed
+AT_ONCE = 1 << 18
+"""Groups that are drawn at a time, over all resamples; this limits the memory needed."""
+KEPT = 1 << 20
+"""The most draws of a bootstrap that are kept for the next table with as many groups."""
 LEVEL = 0.95
 SHARES = (2.5, 97.5)
 Interval = tuple[float | None, float | None]
@@ -82,10 +86,25 @@ def share_interval(values: Bools, groups: Ints) -> tuple[float, float]:
     return float(min(low[:2])), float(max(high[::2]))
 
 
-def percentiles(draws: Floats) -> tuple[float, float]:
-    """The 2.5 and 97.5 percentiles of draws [r]."""
-    low, high = np.percentile(draws, SHARES)
-    return float(low), float(high)
+def percentiles(draws: Floats, shares: tuple[float, float] = SHARES) -> tuple[float, float]:
+    """The 2.5 and 97.5 percentiles, or others, of draws [r]; NaN if one is NaN."""
+    low, high = _percentiles(np.sort(draws), shares)
+    return low, high
+
+
+def _percentiles(ascending: Floats, shares: Sequence[float]) -> list[float]:
+    """np.percentile of sorted numbers, to the last bit, in a tenth of its time for a thousand of them."""
+    last = len(ascending) - 1
+    if np.isnan(ascending[last]):
+        return [math.nan] * len(shares)
+    values = []
+    for share in shares:
+        index = last * (share / 100)
+        before = min(int(index), last)
+        low, high = float(ascending[before]), float(ascending[min(before + 1, last)])
+        part = index - before
+        values.append(low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part))
+    return values
 
 
 def resampled(sums: "Array | scipy.sparse.csr_array", seed: int) -> Array:
@@ -94,13 +113,25 @@ def resampled(sums: "Array | scipy.sparse.csr_array", seed: int) -> Array:
     Sparse arithmetic without BLAS: one order of summation, whatever the number of threads.
     """
     sums = scipy.sparse.csr_array(sums)
-    total, source = sums.shape[0], np.random.SFC64(seed)
+    total = sums.shape[0]
+    drawn = _kept_times(total, seed) if RESAMPLES * total <= KEPT else _times(total, seed)
+    return np.concatenate([times.astype(float) @ sums for times in drawn])
+
+
+@lru_cache(maxsize=32)
+def _kept_times(total: int, seed: int) -> tuple[Ints, ...]:
+    """`_times`, for the many tables with the same number of groups: models, variations and categories."""
+    return tuple(times.astype(np.uint16) for times in _times(total, seed))
+
+
+def _times(total: int, seed: int) -> Iterator[Ints]:
+    source = np.random.SFC64(seed)
 
     def draw(resamples: int) -> Ints:
         raw = source.random_raw(resamples * total).reshape(resamples, total) >> np.uint64(32)
         return np.asarray((raw * np.uint64(total) >> np.uint64(32)).astype(np.int64))
 
-    return np.concatenate([times @ sums for times in _times_drawn(draw, RESAMPLES, total)])
+    return _times_drawn(draw, RESAMPLES, total)
 
 
 def bootstrap(sums: Array, counts: Array, seed: int, resamples: int) -> Array:
@@ -111,15 +142,17 @@ def bootstrap(sums: Array, counts: Array, seed: int, resamples: int) -> Array:
     """
     generator, total = np.random.RandomState(seed), len(sums)
     drawn = _times_drawn(lambda size: generator.randint(0, total, (size, total)), resamples, total)
-    return np.concatenate([(times @ sums) / np.maximum(times @ counts, 1) for times in drawn])
+    parts = (times.astype(float) for times in drawn)
+    return np.concatenate([(times @ sums) / np.maximum(times @ counts, 1) for times in parts])
 
 
-def _times_drawn(draw: Callable[[int], Ints], resamples: int, total: int) -> Iterator[Array]:
+def _times_drawn(draw: Callable[[int], Ints], resamples: int, total: int) -> Iterator[Ints]:
     """How often each of `total` groups is drawn, some resamples at a time; draw(r): [r, total] groups."""
-    for start in range(0, resamples, AT_ONCE):
-        size = min(AT_ONCE, resamples - start)
+    at_once = max(1, AT_ONCE // total)
+    for start in range(0, resamples, at_once):
+        size = min(at_once, resamples - start)
         cells = draw(size) + np.arange(size)[:, None] * total
-        yield np.bincount(cells.ravel(), minlength=size * total).reshape(size, total).astype(float)
+        yield np.bincount(cells.ravel(), minlength=size * total).reshape(size, total)
 
 
 def group_sums(
@@ -146,11 +179,12 @@ def centred(value: float, draws: Floats, level: float = LEVEL) -> Interval:
     distances from the median of the draws are added to the value. (None, None) if half are undefined, or all
     are the same (one group): then nothing is known about the spread.
     """
-    known = draws[~np.isnan(draws)]
-    if len(known) < len(draws) / 2 or (known == known[0]).all():
+    known = np.sort(draws[~np.isnan(draws)])
+    if len(known) < len(draws) / 2 or known[0] == known[-1]:
         return None, None
-    low, high = np.percentile(known, (50 - 50 * level, 50 + 50 * level)) - np.median(known)
-    return max(0.0, value + float(low)), min(1.0, value + float(high))
+    low, high = _percentiles(known, (50 - 50 * level, 50 + 50 * level))
+    middle = float(known[(len(known) - 1) // 2] + known[len(known) // 2]) / 2
+    return max(0.0, value + (low - middle)), min(1.0, value + (high - middle))
 
 
 def about(value: float, draws: Floats) -> Interval:

@@ -12,6 +12,7 @@ answers.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -99,9 +100,14 @@ _DECLARING = ("blind", "unranked", "confidence", "text.scoring", "compared")
 
 def metrics() -> Mapping[str, Metric]:
     """All metrics by name. Loads the modules that declare them."""
+    _load()
+    return _METRICS
+
+
+@cache
+def _load() -> None:
     for module in _DECLARING:
         import_module(f"vouch.metrics.{module}")
-    return _METRICS
 
 
 def find(name: str) -> Metric | None:

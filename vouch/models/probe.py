@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from vouch.models.chat.chat import common_start
 from vouch.models.config import ExtractConfig
 from vouch.models.engine import Answered, Pack, Question, Refusal
+from vouch.models.executor import Executor
 from vouch.models.packs import KeyedPack, PromptTable, groups
-from vouch.models.requests import Executor, Session
+from vouch.models.requests import Session
 from vouch.models.unsupported import unsupported_outputs
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import Pin

@@ -15,7 +15,7 @@ MOST = len(COLOURS)
 PANEL = 230.0
 FIT = "least-squares line"
 # Text on coloured cells, which are the same in light and dark mode; not from the charts' own colours.
-ON_PALE, ON_DEEP = "#10161c", "#fbfcfd"
+ON_PALE, ON_DEEP = "#000000", "#fdfdfe"
 # A continuous scale has no legend: the renderer goes on counting gradients from chart to chart.
 VALUE = alt.Color(
     "value:Q",
@@ -180,7 +180,7 @@ def heat(frame: pd.DataFrame) -> Any:
         y=alt.Y("row:N", sort=rows, axis=_names()),
         tooltip=_tips(row="Row", column="Column", value="Value"),
     )
-    ink = alt.condition("abs(datum.value) > 0.6", alt.value(ON_DEEP), alt.value(ON_PALE))
+    ink = alt.condition("datum.value > 0.935", alt.value(ON_DEEP), alt.value(ON_PALE))  # a contrast of 4.5
     numbers = base.mark_text(fontSize=10).encode(text=alt.Text("value:Q", format=".2f"), color=ink)
     chart = alt.layer(base.mark_rect().encode(color=VALUE), numbers)
     return chart.properties(width=46.0 * len(columns), height=22.0 * len(rows))

@@ -117,7 +117,8 @@ def fetch(digests: Iterable[str]) -> set[str]:
                 repo.cloud.pull([HashInfo("md5", name) for name in sorted(missing)])
         missing -= held(missing)
     objects = _objects()
-    for path, name in ((_path_in(objects, name), name) for name in sorted(digests - missing)):
+    for name in sorted(digests - missing):
+        path = _path_in(objects, name)
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False))
         if digest.hexdigest() != name:

@@ -14,7 +14,7 @@ import functools
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from vouch.pipeline.records import (
     run_record,
 )
 
+_ABSENT = "nothing"
 _LINE = 100  # characters of causes; the first is shown whole
 
 
@@ -101,10 +102,9 @@ def _never_ran(stage: Stage, read: StageRecord, certain: bool) -> list[str]:
         for key, *values in _changed(then, made_from(read.params, read.deps))
     ]
     if changed and certain:
-        what, was, now_is = changed[0]
         return [
-            f"{LOCK} has a state that no run has made, as a merge gives ({path}: {what} was {was}, not "
-            f"{now_is}); `dvc repro --force --single-item {stage.name}` makes it"
+            f"{LOCK} has a state that no run has made, as a merge gives (since {path}: "
+            f"{_in_words(*changed[0])}); `dvc repro --force --single-item {stage.name}` makes it"
         ]
     return [f"{what} changed" for what, *_ in changed]
 
@@ -119,7 +119,7 @@ def _differences(now: StageRecord, then: StageRecord | None) -> list[str]:
     if now.cmd != then.cmd:
         causes.append("its command changed")
     for key, old, new in _changed(then.params, now.params):
-        causes.append(f"{key} changed from {old} to {new}")
+        causes.append(_in_words(key, old, new))
     for what, current, recorded in (("input", now.deps, then.deps), ("output", now.outs, then.outs)):
         for path in sorted({*current, *recorded}):
             gone = missing and current.get(path) is None
@@ -128,21 +128,27 @@ def _differences(now: StageRecord, then: StageRecord | None) -> list[str]:
     return causes or ["its record differs"]
 
 
-def _changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    """Dotted keys whose value changed, with the old and the new one."""
-    old, new = _flat(then), _flat(now)
-    pairs = ((key, old.get(key, "nothing"), new.get(key, "nothing")) for key in sorted({*old, *new}))
-    return [(key, was, is_now) for key, was, is_now in pairs if was != is_now]
+def _in_words(key: str, old: Any, new: Any) -> str:
+    if old is _ABSENT:
+        return f"{key} is new" + ("" if isinstance(new, Mapping) else f": {new}")
+    if new is _ABSENT:
+        return f"{key} was taken out" + ("" if isinstance(old, Mapping) else f" (it was {old})")
+    return f"{key} changed from {old} to {new}"
 
 
-def _flat(params: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested values by dotted key; the file name comes before its keys."""
-    flat: dict[str, Any] = {}
-    for key, value in params.items():
-        name = f"{prefix}{key}"
-        separator = ": " if not prefix else "."
-        flat.update(_flat(value, name + separator) if isinstance(value, Mapping) else {name: value})
-    return flat
+def _changed(
+    then: Mapping[str, Any], now: Mapping[str, Any], prefix: str = ""
+) -> Iterator[tuple[str, Any, Any]]:
+    """Dotted keys whose value changed, with the old and the new one; the file's name comes before its keys.
+
+    A key that only one side has is given as a whole, with _ABSENT for the other side.
+    """
+    for key in sorted({*then, *now}):
+        name, old, new = f"{prefix}{key}", then.get(key, _ABSENT), now.get(key, _ABSENT)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            yield from _changed(old, new, name + ("." if prefix else ": "))
+        elif old != new:
+            yield name, old, new
 
 
 def by_reason(states: list["State"]) -> list[tuple[str, str]]:

@@ -7,10 +7,11 @@ elsewhere (news.py).
 
 from dataclasses import dataclass
 
-from vouch.metrics.conformal.selective import SURE, TOLERATED
+from vouch.metrics.conformal.selective import SURE, TOLERATED, WRONG
 from vouch.metrics.unranked import LOW_MASS_RATE
 from vouch.report import blind, formatting
 from vouch.report.claims import (
+    ANSWERED_ALONE,
     NEGLIGIBLE,
     above_chance,
     accuracy_with_image,
@@ -20,7 +21,7 @@ from vouch.report.claims import (
     baselines,
     doubts,
     image_claims,
-    lead_in_words,
+    lead_with_enough,
     leaders,
     questions_needed,
     without_image,
@@ -72,7 +73,8 @@ def summary_cards(evidence: Evidence, model: str | None, dataset: str) -> tuple[
 
 def _nothing(evidence: Evidence, dataset: str) -> tuple[Card, ...]:
     """Why no model is recommended, and how many questions would be enough, if none is better than a guess."""
-    alone = Card(ALONE, "None", f"No model is recommended, so {TO_A_PERSON}.", "calibration")
+    why = f"No model is recommended, so {TO_A_PERSON}.{_one_by_one(evidence)}"
+    alone = Card(ALONE, "None", why, "calibration")
     if not evidence.candidates(dataset):
         return (alone,)
     if not evidence.is_small(dataset) and (accurate := above_chance(evidence, dataset)):
@@ -90,9 +92,27 @@ def _nothing(evidence: Evidence, dataset: str) -> tuple[Card, ...]:
             "corrected for all models and datasets)."
         )
     first = Card(FIRST, "No model is recommended", why)
-    now = lead_in_words(evidence, dataset)
+    now = lead_with_enough(evidence, dataset)
     why = f"{now[:1].upper()}{now[1:]}{'; a smaller lead is often missed' if now.endswith('show') else ''}."
+    if evidence.is_small(dataset):
+        why = f"No lead is claimed with fewer than {MINIMUM} independent questions. {why}"
     return (first, Card(ENOUGH, questions_needed(evidence, dataset), why, "datasets"), alone)
+
+
+def _one_by_one(evidence: Evidence) -> str:
+    """Why the page Calibration may have shares where the tile has none; nothing if it has none either."""
+    shares = (
+        number.value
+        for name in evidence.large
+        for percent in WRONG
+        for number in evidence.numbers(name, f"{ANSWERED_ALONE}{percent}").values()
+    )
+    if not any(shares):
+        return ""
+    return (
+        " The shares on the page Calibration hold one by one, each for a model, a dataset and a level that "
+        "was chosen beforehand."
+    )
 
 
 def _unseeing(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
@@ -283,6 +303,7 @@ def _alone(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
         where = "Here" if len(tested) == 1 else f"On none of {len(tested)} datasets"
         verb = f"is {model} shown" if len(tested) > 1 else f"{model} is not shown"
         why = f"{where} {verb} to keep its errors to {errors}, however confident it is: {TO_A_PERSON}."
+        why += _one_by_one(evidence)
         return (Card(ALONE, "None", why, "calibration"),)
     here, others = shares.get(dataset), {name: of for name, of in shares.items() if name != dataset}
     sentences = []

@@ -38,6 +38,8 @@ REMEDY = {
     "judge in score.judge that agrees with people's decisions (`vouch review judge`).",
 }
 OF_READING = ("accuracy", UNDECIDED_RATE, JUDGED_RATE, ACCURACY_RULES)
+NAMED = "models.lock names only "
+"""How a reason begins if the entry of a server does not name a request type (vouch/models/unsupported.py)."""
 ASKED = "Text was asked for as well: see that request type."
 _LEFT_OUT = "Left out of the verdict, ranks and comparisons: {}. In brackets is the share of its "
 _WHY = {
@@ -74,9 +76,34 @@ def without_answers(problems: Mapping[Place, str], asked: Mapping[str, Collectio
     ordered = sorted(reasons.items(), key=lambda pair: (OUTPUTS.index(pair[0][0]), pair[0][1]))
     return [
         f"{who} no {formatting.OUTPUT_NAMES[output]} on {where}{why and f': {why}'}."
+        + _why_named(output, why, of_models)
         for (output, why), of_models in ordered
         for who, where in _who_and_where(of_models)
     ] + [f"{who} no answers to {where} at all. {REMEDY[LETTERS]}" for who, where in _who_and_where(of_none)]
+
+
+def _why_named(output: str, why: str, models: Collection[str]) -> str:
+    """Why models.lock may not name a request type, and how to find out; nothing for other reasons."""
+    if output == TEXT or not why.startswith(NAMED):
+        return ""
+    (name,) = models if len(models) == 1 else ("NAME",)
+    return (
+        " These need log-probabilities: `vouch new` and `vouch lock` leave them out if a server gives none; "
+        f"`vouch lock {name}` asks it again."
+    )
+
+
+def by_letters_elsewhere(evidence: "Evidence", dataset: str) -> list[str]:
+    """Where the results by letters are, if a dataset has some but is compared by another request type."""
+    main, *others = evidence.outputs(dataset)
+    having = list(evidence.numbers(dataset, "accuracy", output=LETTERS))
+    if main == LETTERS or LETTERS not in others or not having:
+        return []
+    return [
+        f"{dataset} is compared by {formatting.OUTPUT_NAMES[main]}, because only {formatting.listed(having)} "
+        "has letters. Its results by letters are in the table under Request types on the page Models, and "
+        "all of them in `tables/metrics.csv` and `tables/variations.csv`."
+    ]
 
 
 def _who_and_where(of_models: Mapping[str, list[str]]) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ dataset, the preferred model, and the dataset that the first page is about.
 
 from collections import Counter
 from functools import lru_cache
-from math import hypot
+from math import ceil, hypot
 
 import numpy as np
 import pandas as pd
@@ -39,6 +39,7 @@ from vouch.tables.asked import LETTERS, TEXT
 NEGLIGIBLE = 0.01
 """A smaller loss is not news."""
 CHOSEN, RIGHT = "chosen_share_", "correct_share_"
+ANSWERED_ALONE = "answered_alone_"
 once = lru_cache(maxsize=2)
 """Claims of a kind are made all together, because they are corrected for each other; those of the last two
 reports are kept."""
@@ -357,7 +358,10 @@ def is_sole_leader(evidence: Evidence, model: str, dataset: str) -> bool:
 
 
 def representative(evidence: Evidence, dataset: str) -> str:
-    """The model to show if only one can be shown: the first of the leaders, else of all models."""
+    """The model to show if only one can be shown: the first of the leaders, else of all models; by name if
+    the dataset is too small to rank them."""
+    if evidence.is_small(dataset):
+        return min(evidence.candidates(dataset) or evidence.models(dataset))
     return (leaders(evidence, dataset) or evidence.models(dataset))[0]
 
 
@@ -421,16 +425,30 @@ def only_blind(evidence: Evidence, dataset: str) -> bool:
 
 
 def lead_in_words(evidence: Evidence, dataset: str) -> str:
-    """`with 24 questions only a lead of 28 points over guessing would show`, for a dataset."""
-    asked = evidence.questions(dataset), evidence.groups(dataset)
-    return effect_in_words(*asked, _least(evidence, dataset), room=1 - _chance(evidence, dataset))
+    """`with 40 questions only a lead of 28 points over guessing would show`, for a dataset; if it is small,
+    that no lead is claimed."""
+    groups = evidence.groups(dataset)
+    effect, room = _least(evidence, dataset, groups), 1 - _chance(evidence, dataset)
+    return effect_in_words(evidence.questions(dataset), groups, effect, room)
+
+
+def lead_with_enough(evidence: Evidence, dataset: str) -> str:
+    """The same; if a dataset is small, for the fewest independent questions on which a lead is claimed."""
+    if not evidence.is_small(dataset):
+        return lead_in_words(evidence, dataset)
+    effect, room = _least(evidence, dataset, MINIMUM), 1 - _chance(evidence, dataset)
+    return effect_in_words(MINIMUM, MINIMUM, effect, room)
 
 
 def questions_needed(evidence: Evidence, dataset: str) -> str:
     """How many questions like those of a dataset would show a RELEVANT lead over guessing."""
-    effect = _least(evidence, dataset)
-    needed = questions_for(RELEVANT, evidence.questions(dataset), effect)
-    which = "These" if effect <= RELEVANT else f"{formatting.roughly(needed)} would"
+    groups, questions = evidence.groups(dataset), evidence.questions(dataset)
+    effect = _least(evidence, dataset, groups)
+    needed = questions_for(RELEVANT, questions, effect)
+    if groups < MINIMUM:
+        needed = max(needed, ceil(MINIMUM * questions / max(groups, 1)))
+    enough = effect <= RELEVANT and groups >= MINIMUM
+    which = "These" if enough else f"{formatting.roughly(needed)} would"
     return f"{which} show a lead of {100 * RELEVANT:g} points over guessing"
 
 
@@ -438,7 +456,8 @@ def _chance(evidence: Evidence, dataset: str) -> float:
     return evidence.chance(dataset) or 0.5
 
 
-def _least(evidence: Evidence, dataset: str) -> float:
+def _least(evidence: Evidence, dataset: str, groups: int) -> float:
+    """The smallest lead over guessing that this many groups of questions would show."""
     tried = {dataset, *evidence.large}
     claims = sum(len(evidence.candidates(name)) for name in tried)
-    return detectable_lead(_chance(evidence, dataset), evidence.groups(dataset), claims)
+    return detectable_lead(_chance(evidence, dataset), groups, claims)

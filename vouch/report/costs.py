@@ -11,6 +11,7 @@ from vouch.prompts.draft import IMAGES
 from vouch.prompts.variations import at_level
 from vouch.report import formatting
 from vouch.report.evidence import Evidence, columns
+from vouch.report.gates import interval_holds
 from vouch.report.table import MISSING, Cell, Column, Grid, cells
 from vouch.tables import WITHOUT_IMAGE
 
@@ -58,14 +59,17 @@ EVEN = 1e-9
 
 
 def costs(evidence: Evidence, dataset: str) -> Costs:
-    """The costs for the main request type of a dataset, by model, variation, metric and score."""
+    """The costs for the main request type of a dataset, by model, variation, metric and score; without an
+    interval that does not hold for so few questions (gates.py)."""
     frame = evidence.costs
     frame = frame[(frame["dataset"] == dataset) & (frame["output"] == evidence.outputs(dataset)[0])]
     names = ("model", "variation", "metric", "score", *Cost._fields[:-1])
     rows = zip(*columns(frame, names), strict=True)
-    found = {
-        (model, variation, metric, score): Cost(*cost) for model, variation, metric, score, *cost in rows
-    }
+    groups, found = evidence.groups(dataset), Costs()
+    for model, variation, metric, score, *values in rows:
+        of = Cost(*values)
+        holds = interval_holds(metric, min(groups, of.items))
+        found[model, variation, metric, score] = of if holds else of._replace(low=None, high=None)
     for model, variation, *measure in found:
         if tuple(measure) == NOT_FLIPPED and (cost := found.get((model, variation, *ACCURACY))):
             guess = evidence.number(dataset, model, "random_accuracy", variation=variation)

@@ -7,6 +7,7 @@ for the demo).
 import hashlib
 import io
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -31,6 +32,7 @@ PNG_SCALE = 1.5
 VEGA_LITE = "6.4"
 CACHE = Path(".vouch/drawings")
 DIGITS = 1  # of a coordinate, pixels
+SMALLEST = 9.0  # size of a letter to which a page may shrink a figure, pixels
 
 _AXIS = {
     "labelColor": vegalite.MUTED,
@@ -83,6 +85,7 @@ _INHERITED = (
     *("font-size", "text-anchor", "stroke-dasharray"),
 )
 _CIRCLE = re.compile(r"M([\d.]+),0A\1,\1,0,1,1,-\1,0A\1,\1,0,1,1,\1,0")
+_WIDTH, _LETTERS = re.compile(r'viewBox="0 0 ([\d.]+) '), re.compile(r'font-size="([\d.]+)')
 _MOVED = re.compile(r"translate\(([-\d.]+),([-\d.]+)\)")
 
 
@@ -211,9 +214,16 @@ def pdf(drawn: str) -> bytes:
     )
 
 
+def least_width(drawn: str) -> int:
+    """The width of the SVG at which its smallest letters are SMALLEST, at most its own; pixels."""
+    width = float(_WIDTH.findall(drawn)[0])
+    letters = [float(size) for size in _LETTERS.findall(drawn)]
+    return math.ceil(width * min(1.0, SMALLEST / min(letters, default=SMALLEST)))
+
+
 def inline(drawn: str, prefix: str) -> str:
     """The SVG for use inside a page: no namespaces, unique ids, hidden from screen readers (the figure has
-    its own description)."""
+    its own description), and never so small that nobody could read it."""
 
     def tag(match: re.Match[str]) -> str:
         text = re.sub(r' xmlns(?::\w+)?="[^"]*"', "", match.group())
@@ -221,7 +231,8 @@ def inline(drawn: str, prefix: str) -> str:
         return re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", text)
 
     body = re.sub(r"<[^>]+>", tag, drawn)
-    return body.replace("<svg", '<svg aria-hidden="true" focusable="false"', 1)
+    style = f'style="min-width:{least_width(drawn)}px"'
+    return body.replace("<svg", f'<svg aria-hidden="true" focusable="false" {style}', 1)
 
 
 @cache

@@ -18,7 +18,13 @@ from vouch.metrics.comparison import statistics
 from vouch.metrics.unranked import OF_GATE, UNANSWERED, Place, outputs_of, unanswered_places, unranked
 from vouch.report import formatting
 from vouch.report.config import Scoring
-from vouch.report.gates import INFINITE, MINIMUM, SIGNIFICANCE, minimum_detectable_effect
+from vouch.report.gates import (
+    INFINITE,
+    MINIMUM,
+    SIGNIFICANCE,
+    interval_holds,
+    minimum_detectable_effect,
+)
 from vouch.tables.asked import ORIGINAL
 from vouch.tables.results import BLIND, TRANSFER
 
@@ -290,6 +296,10 @@ class Evidence:
         infinite = self.number(dataset, model, INFINITE, **where)
         return infinite is None or infinite.value == 0
 
+    def calibrated_by_both(self, dataset: str, model: str) -> bool:
+        """`calibrated`, under both protocols."""
+        return all(self.calibrated(dataset, model, protocol=each) for each in ("clean", "faithful"))
+
     @cached_property
     def away(self) -> frozenset[Place]:
         """Where a model would not really give the scored answers (vouch/metrics/unranked.py)."""
@@ -386,14 +396,18 @@ class Evidence:
         variation: str | None = None,
         output: str | None = None,
     ) -> Number | None:
-        """One cell of the headlines; None if it is missing or null.
+        """One cell of the headlines; None if it is missing or null. It has no interval if that does not hold
+        for so few questions (gates.py).
 
         variation: by default that of the headlines; empty for a mean over several.
         """
         if variation is None:
             variation = self.variations(dataset)[0]
         asked = (dataset, output or self.outputs(dataset)[0], variation)
-        return self._numbers.get((*asked, protocol, category, score, metric, model))
+        number = self._numbers.get((*asked, protocol, category, score, metric, model))
+        if number is None or interval_holds(metric, min(self.groups(dataset), number.items)):
+            return number
+        return number._replace(low=None, high=None)
 
     def numbers(self, dataset: str, metric: str, score: str = "", **where: str) -> dict[str, Number]:
         """The number of each model that has one, best accuracy first. where: keywords of `number`."""

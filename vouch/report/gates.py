@@ -1,7 +1,8 @@
 """The gates of the report, the terminal, cards and exports: which numbers and claims they may show.
 
 Numbers of prediction sets are shown only if every split had enough questions to calibrate (otherwise some
-sets hold every option), intervals only if they have a width.
+sets hold every option), intervals only if they have a width. On fewer than MINIMUM groups only the intervals
+of HOLD_FOR_FEW are shown: the others miss the true value too often.
 
 A claim says that a number differs from a given one: an accuracy from a guess, a difference from zero, a
 coverage from its target, an accuracy from the stated confidence. It is made if it rests on at least MINIMUM
@@ -19,9 +20,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import scipy
 
+from vouch.metrics.blind import UNSOLVED_ACCURACY, WITH_IMAGE
 from vouch.metrics.comparison import statistics
 from vouch.metrics.comparison.statistics import INTERVAL, detectable, holm
 from vouch.metrics.metric import is_of_sets
+from vouch.metrics.unranked import LOW_MASS_RATE
 from vouch.report import formatting
 
 MINIMUM = 30
@@ -30,6 +33,29 @@ SIGNIFICANCE = 0.05 / 5
 """A claim is made if its p after Holm's correction is below this. The first page makes claims of six kinds
 (better than a guess, model against model, variation, coverage, confidence, the image), and of a seventh if
 a language model was asked; 94 and 93 of 100 reports should be free of false ones."""
+HOLD_FOR_FEW = frozenset(
+    {
+        *(
+            "accuracy",
+            "accuracy_debiased",
+            "accuracy_debiased_prior",
+            "accuracy_per_byte",
+            "accuracy_per_token",
+            "accuracy_calibrated",
+        ),
+        *("correct_without_image", "selective_accuracy", UNSOLVED_ACCURACY, WITH_IMAGE),
+        *("dont_know_rate", "none_rate", "tie_rate", "yes_rate", LOW_MASS_RATE),
+        *("unparsed_rate", "refusal_rate", "several_rate", "undecided_rate", "unanswered"),
+        *("flipped", "not_flipped", "painted_chosen"),
+    }
+)
+"""Metrics whose 95 % intervals hold on few questions: shares of questions. If models guess on twelve
+questions, these exclude the value of a guess in 5 of 100 worlds or fewer, those of other metrics in up to 100
+(docs/small-data.md; tests/report/test_small_data.py)."""
+ONLY_SHARES = (
+    "Only accuracies and other shares of questions have intervals here: on so few questions, those of other "
+    "numbers would miss the true value too often"
+)
 TESTED = 0.05
 """The same for the test that a model loses accuracy without the image, which it must pass to be named: that
 makes no claim by itself, it only holds others back."""
@@ -53,6 +79,11 @@ def ends(low: float | None, high: float | None) -> tuple[float | None, float | N
     return (None, None) if low is None or high is None or formatting.without_width(low, high) else (low, high)
 
 
+def interval_holds(metric: str, groups: int) -> bool:
+    """Whether the 95 % interval of a metric may be shown for this many groups of questions."""
+    return groups >= MINIMUM or bool({metric, metric.rpartition("_")[0]} & HOLD_FOR_FEW)
+
+
 def headline_columns(width: int) -> tuple[tuple[str, str], ...]:
     """Metric and score of the numbers in a model's row of this width, see HEADLINE_COLUMNS."""
     return tuple(column for column, narrowest in HEADLINE_COLUMNS.items() if narrowest <= width)
@@ -61,14 +92,19 @@ def headline_columns(width: int) -> tuple[tuple[str, str], ...]:
 def shown(of: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[tuple[str, str], Mapping[str, Any]]:
     """The rows of the leaderboard that may be shown; intervals that may not be shown become None.
 
-    of: rows of one dataset, variation, output, model and protocol, by metric and score.
+    of: rows of one dataset, variation, output, model and protocol, by metric and score. Each of their items
+    counts as a group.
     """
     infinite = (of.get((INFINITE, "")) or {}).get("value") or 0.0
     kept = {key: row for key, row in of.items() if not (infinite and is_of_sets(key[0]))}
-    return {
-        key: {**row, **dict(zip(("low", "high"), ends(row["low"], row["high"]), strict=True))}
-        for key, row in kept.items()
-    }
+    return {key: {**row, **dict(zip(("low", "high"), _ends(row), strict=True))} for key, row in kept.items()}
+
+
+def _ends(row: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    """The ends of the interval of a row of the leaderboard, as far as they may be shown."""
+    items = row.get("items")
+    holds = items is None or interval_holds(row["metric"], items)
+    return ends(row["low"], row["high"]) if holds else (None, None)
 
 
 def too_small(groups: int) -> str:
@@ -155,12 +191,17 @@ def significant(claims: Mapping[Key, Claim], level: float = SIGNIFICANCE) -> dic
 
 
 def effect_in_words(questions: int, groups: int, effect: float, room: float) -> str:
-    """`with 24 questions only a lead of 28 points over guessing would show`: four times out of five.
+    """`with 40 questions only a lead of 28 points over guessing would show`: four times out of five; below
+    MINIMUM groups, that no lead is claimed.
 
     effect: the smallest such lead. room: the largest possible one.
     """
+    if groups < MINIMUM:
+        of = "" if groups == questions else f" ({formatting.plural(questions, 'question')} in all)"
+        few = f"no lead over guessing is claimed with fewer than {MINIMUM}"
+        return f"{formatting.plural(groups, 'independent question')}{of}, and {few}"
     which = f"with {formatting.plural(questions, 'question')}"
-    if groups < min(questions, MINIMUM):
+    if groups < questions:
         which += f" in {formatting.plural(groups, 'group')}"
     if effect >= room:
         return f"{which} not even a perfect model could be shown to beat guessing"

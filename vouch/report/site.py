@@ -1,7 +1,8 @@
 """Writes the site: the pages that a registry finds, and all other files of reports/ except reports/items.
 
 First come the terms: words of terms.csv that get a dotted line on a page, with their definition and a link to
-the page Method. Then come the pages as HTML, and last the functions that write files.
+the page Method. Then come the pages as HTML, and last the functions that write files. Every page is made here,
+also the ones that others keep outside of reports/ (`single_page`).
 """
 
 import csv
@@ -23,7 +24,7 @@ from vouch.report.config import ReportConfig
 from vouch.report.drawing import RenderCache
 from vouch.report.evidence import Evidence
 from vouch.report.formatting import visible
-from vouch.report.page import FigureSpec, Registry
+from vouch.report.page import FigureSpec, Page, PageSection, Registry, Section
 from vouch.report.table import Column
 from vouch.report.table_files import (
     PLOTTED,
@@ -42,6 +43,13 @@ METHOD = "pages/method.html"
 # Tags and entities hold no words; the text of links and code is left as it is.
 _CODE = re.compile("`([^`]+)`")
 _APART = re.compile(r"(<a\b.*?</a>|<code>.*?</code>|<[^>]*>|&[^;\s]+;)", re.DOTALL)
+
+
+_EXPLAINED = Markup('<button type="button" class="term" title="{}">{}</button>')
+# A page in pieces: elements without words to break, other tags, and text.
+_PIECES = re.compile(r"<(script|style|svg|title|option)\b.*?</\1>|<[^>]*>|[^<]+", re.DOTALL)
+_LONG_WORD = re.compile(r"[^\s&]{25,}")
+_BREAK = re.compile(r"(?<=[_/@:-])(?=\w)")
 
 
 @dataclass(frozen=True)
@@ -78,13 +86,15 @@ def _words() -> re.Pattern[str]:
 
 
 class Marker:
-    """Marks the terms of one page. root: the path from the page to reports/."""
+    """Marks the terms of one page. root: the path from the page to reports/; None if it has no page Method."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str | None) -> None:
         self._root = root
         self._seen: set[str] = set()
 
     def _link(self, words: str, term: Term, text: str) -> str:
+        if self._root is None:
+            return _EXPLAINED.format(text, Markup(words))
         place = f"{self._root}{METHOD}#term-{term.place}"
         return f'<a class="term" href="{place}" title="{escape(text)}">{words}</a>'
 
@@ -116,7 +126,7 @@ class Marker:
         text = visible(f"{'. '.join(each[:1].upper() + each[1:] for each in parts)}.")
         if found:
             return Markup(self._link(str(label), found[0], text))
-        return Markup('<button type="button" class="term" title="{}">{}</button>').format(text, label)
+        return _EXPLAINED.format(text, label)
 
 
 STATIC = Path(__file__).parent / "static"
@@ -128,17 +138,30 @@ OWN = Registry(pages)
 @dataclass(frozen=True)
 class Drawing:
     """A figure as a page shows it. svg: the drawing. specification: the same in vega-lite, as JSON. narrow: a
-    drawing for narrow screens, if there is one. All three are trusted markup and not escaped."""
+    drawing for narrow screens, if there is one. All three are trusted markup and not escaped. least: the
+    width below which the drawing scrolls, pixels."""
 
     spec: FigureSpec
     svg: str
     specification: str
     narrow: str = ""
+    least: int = 0
 
 
 def breakable(text: str) -> Markup:
     """The text, escaped, with optional line breaks after underscores."""
     return Markup(str(escape(_visible(text))).replace("_", "_<wbr>"))
+
+
+def with_breaks(html: str) -> str:
+    """A page with optional line breaks in its long words, such as the names of models and files."""
+
+    def broken(piece: re.Match[str]) -> str:
+        if piece[0].startswith("<"):
+            return piece[0]
+        return _LONG_WORD.sub(lambda word: _BREAK.sub("<wbr>", word[0]), piece[0])
+
+    return _PIECES.sub(broken, html)
 
 
 def _visible(value: Any) -> Any:
@@ -226,14 +249,36 @@ def site(
         "drawings": drawings,
         "views": views,
         "file_of": tables.add,
+        "inline": None,
     }
     made = {}
     for page in entries:
         template = env.select_template([f"pages/{page.name}.html.j2", "page.html.j2"])
         root = "../" * page.address.count("/")
         own = {"page": page, "parts": parts[page.name], "root": root, "marker": Marker(root)}
-        made[page.address] = template.render(**shared, **views, **own)
+        made[page.address] = with_breaks(template.render(**shared, **views, **own))
     return made | {f"tables/shown/{name}": text for name, text in sorted(tables.files.items())}
+
+
+def single_page(title: str, page: Page, sections: Mapping[str, Section]) -> str:
+    """The text of a page that needs no other file, server or network: without figures, navigation and files
+    of its tables.
+
+    title: of the site. sections: by the id of their element.
+    """
+    parts = [
+        PageSection(name, section.heading, lambda evidence: None, page.name, place)
+        for place, (name, section) in enumerate(sections.items())
+    ]
+    html = (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            **{"site": title, "page": page, "entries": (), "parts": parts, "views": sections, "drawings": {}},
+            **{"root": "", "marker": Marker(None), "inline": assets()},
+        )
+    )
+    return with_breaks(html)
 
 
 REPORTS = Path("reports")
@@ -259,7 +304,8 @@ def draw(specs: Iterable[FigureSpec], folder: Path, cache: RenderCache) -> dict[
         prefix = f"f{len(drawings)}"
         narrow = drawing.inline(svg(spec.narrow), f"{prefix}n") if spec.narrow else ""
         specification = drawing.specification(spec.chart)
-        drawings[spec.file] = Drawing(spec, drawing.inline(drawn, prefix), specification, narrow)
+        wide = drawing.inline(drawn, prefix)
+        drawings[spec.file] = Drawing(spec, wide, specification, narrow, drawing.least_width(drawn))
     return drawings
 
 
@@ -273,13 +319,14 @@ def write_plots(evidence: Evidence) -> None:
 
 
 def write_for_dvc(evidence: Evidence) -> None:
-    """Writes what `dvc metrics` shows: headline.json of the best model, which may change, and
-    headline/MODEL.json of each."""
+    """Writes what `dvc metrics` shows: headline.json of the first of `dvc_models` with its name, since it may
+    be another one in another run, and headline/MODEL.json of each."""
     dataset, models = dvc_models(evidence)
     with replacing_folder(REPORTS / "headline") as folder:
         for model in models:
             write_json(folder / f"{model}.json", dvc_numbers(evidence, dataset, model))
-    write_json(REPORTS / "headline.json", dvc_numbers(evidence, dataset, models[0]) if models else {})
+    first = {"model": models[0], **dvc_numbers(evidence, dataset, models[0])} if models else {}
+    write_json(REPORTS / "headline.json", first)
 
 
 def write_site(files: Mapping[str, str], tables: Mapping[str, str], cache: RenderCache) -> None:

@@ -141,6 +141,7 @@ def protocols(evidence: Evidence) -> Iterator[str]:
             abs(number.value - other.value)
             for (name, model), number in clean.items()
             if (other := evidence.number(name, model, metric, score, "faithful"))
+            and (not score or evidence.calibrated_by_both(name, model))
         ]
         if both:
             most[metric] = max(both)

@@ -177,8 +177,16 @@ class Measured:
         ends = (number.low, number.high) if self.interval else (None, None)
         return interval(number.value, *ends, *self.unit, self.tone(evidence, number))
 
+    def cell_of(self, evidence: Evidence, dataset: str, items: int, **where: str) -> Cell:
+        """The same in a row about so many items; small print says if the number rests on more or fewer."""
+        cell, number = self.cell(evidence, dataset, **where), self.number(evidence, dataset, **where)
+        if number is None or number.items == items:
+            return cell
+        own = f"of {formatting.count(number.items)}"
+        return replace(cell, note=f"{cell.note}; {own}" if cell.note else own)
 
-ITEMS = Column("Items", "number of questions that the numbers rest on", True)
+
+ITEMS = Column("Items", "number of questions that the numbers rest on, if small print names no other", True)
 Row = tuple[Sequence[Cell | str | int], Mapping[str, str]]
 """The cells that name a row, and the keywords of `Evidence.number` for its numbers."""
 
@@ -201,20 +209,18 @@ class TableSpec:
         if rows is None:
             models = evidence.models(dataset)
             rows = [((model_cell(evidence, dataset, model),), {"model": model}) for model in models]
-        body = [
-            [
-                *cells(*names, self._items(evidence, dataset, where)),
-                *(each.cell(evidence, dataset, **where) for each in self.measures),
-            ]
-            for names, where in rows
-        ]
+        body = []
+        for names, where in rows:
+            items = self._items(evidence, dataset, where)
+            numbers = (each.cell_of(evidence, dataset, items or 0, **where) for each in self.measures)
+            body.append([*cells(*names, items or MISSING), *numbers])
         columns = [*self.keys, ITEMS, *(each.column for each in self.measures)]
         return Grid(self.name, f"{dataset}: {self.caption}", columns, body)
 
-    def _items(self, evidence: Evidence, dataset: str, where: Mapping[str, str]) -> Cell:
+    def _items(self, evidence: Evidence, dataset: str, where: Mapping[str, str]) -> int | None:
         own = [each for each in self.measures if not each.variation] or self.measures
         found = (each.number(evidence, dataset, **where) for each in own)
-        return next((whole(number.items) for number in found if number), MISSING)
+        return next((number.items for number in found if number), None)
 
     def known(self, evidence: Evidence, dataset: str) -> "TableSpec":
         """The same table without the columns in which no model has a number."""

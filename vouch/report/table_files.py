@@ -119,13 +119,16 @@ DVC_METRICS = {
 
 
 def dvc_models(evidence: Evidence) -> tuple[str, list[str]]:
-    """The dataset whose numbers `dvc metrics` shows, and its models, the best first.
+    """The dataset whose numbers `dvc metrics` shows, and its models, the most accurate first; by name if
+    it is too small to rank them.
 
     It is the one with the most groups of questions; a choice by results would differ between experiments.
     """
     dataset = max(evidence.datasets, key=evidence.groups)
-    candidates = evidence.candidates(dataset)
-    return dataset, [*candidates, *(model for model in evidence.models(dataset) if model not in candidates)]
+    candidates, models = evidence.candidates(dataset), evidence.models(dataset)
+    if evidence.is_small(dataset):
+        candidates, models = tuple(sorted(candidates)), tuple(sorted(models))
+    return dataset, [*candidates, *(model for model in models if model not in candidates)]
 
 
 def dvc_numbers(evidence: Evidence, dataset: str, model: str) -> dict[str, float]:
@@ -286,7 +289,7 @@ def rows_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
-_SPAN = re.compile(r"(\S+?)(?:\u2013| to )(\S+)")
+_SPAN = re.compile(r"(?:([^\s;]+?)(?:\u2013| to )([^\s;]+))?(?:(?:; )?of ([\d,]+))?")
 
 
 class TableFiles:
@@ -331,8 +334,10 @@ def _columns(label: str, cells: Sequence[Cell], numeric: bool) -> Iterator[tuple
         return
     spans = [_SPAN.fullmatch(note) for note in notes]
     if numeric and all(found or not note for found, note in zip(spans, notes, strict=True)):
-        yield f"{label}, low", [_value(found[1]) if found else None for found in spans]
-        yield f"{label}, high", [_value(found[2]) if found else None for found in spans]
+        for part, name in enumerate(("low", "high", "items"), start=1):
+            texts = [found[part] if found else None for found in spans]
+            if any(texts):
+                yield f"{label}, {name}", [_value(text) if text else None for text in texts]
     else:
         yield f"{label}, note", list(notes)
 

@@ -8,6 +8,8 @@ returns a new one. The palette comes first, parts that several figures share com
 import hashlib
 import json
 import math
+import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import partialmethod, reduce
@@ -240,13 +242,27 @@ def in_legend(
 
 
 def legend_columns(names: Sequence[str], width: float) -> Part:
-    """The number of columns of a legend if its entries do not fit into one row."""
-    entry = LETTER * max(map(len, names), default=0) + 45
-    return {} if entry * len(names) <= width else {"columns": max(int(width // entry), 1)}
+    """The number of columns of a legend if its entries do not fit into one row, and their greatest width if
+    one of them does not fit."""
+    entry = LETTER * max(map(letters, names), default=0) + 45
+    if entry * len(names) <= width:
+        return {}
+    fitting = {} if entry <= width + 45 else {"labelLimit": 300}
+    return {"columns": max(int(width // entry), 1), **fitting}
 
 
 LETTER, WIDE_LETTER = 6.2, 6.6
 """Mean width of a letter, in the font of figures and in a wide font, pixels."""
+
+
+def letters(text: str) -> int:
+    """How many Latin letters are as wide as a text; a Chinese one counts as two."""
+    return len(text) + sum(unicodedata.east_asian_width(letter) in "FW" for letter in text)
+
+
+def fits(names: Sequence[str], width: float) -> bool:
+    """Whether each name fits into a width, pixels."""
+    return WIDE_LETTER * max(map(letters, names), default=0) <= width
 
 
 def model_looks(models: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -307,10 +323,35 @@ def model_lines(
     ]
 
 
-def rows(column: str, order: Sequence[str], limit: int, labels: bool = True, **axis: Any) -> Part:
-    """A y channel with a name for each row. limit: the greatest width of a name, pixels."""
+NARROW_LIMIT = 165  # the greatest width of a name on a narrow screen, pixels
+_ONE_LINE = 24  # letters of a name that fit into one line there
+_FIRST_LINE = "^(.{8,22}[_ ])"
+_LABEL_IN_LINES = (
+    f"length(datum.label) > {_ONE_LINE} ? "
+    f"split(replace(datum.label, regexp({json.dumps(_FIRST_LINE)}), '$1\\n'), '\\n') : datum.label"
+)
+
+
+def _two_lines(name: str) -> list[str]:
+    return re.sub(_FIRST_LINE, r"\1\n", name).split("\n") if len(name) > _ONE_LINE else [name]
+
+
+def row_step(pixels: float, order: Sequence[str], narrow: bool) -> Part:
+    """The height of a chart of `rows`, with room for a second line if a name takes one."""
+    return Step(pixels + 12 if narrow and any(len(_two_lines(name)) > 1 for name in order) else pixels)
+
+
+def rows(
+    column: str, order: Sequence[str], limit: int, labels: bool = True, narrow: bool = False, **axis: Any
+) -> Part:
+    """A y channel with a name for each row. limit: the greatest width of a name, pixels. narrow: names of
+    several words take two lines, in rows that are `row_step` high."""
+    lines = [line for name in order for line in (_two_lines(name) if narrow else [name])]
+    if narrow:
+        limit, axis = NARROW_LIMIT, {**axis, "labelExpr": _LABEL_IN_LINES}
     # Pages show other fonts than the one that is measured, and their letters may be wider.
-    extent = min(limit, int(WIDE_LETTER * max(map(len, order), default=0))) if labels else 0
+    widest = WIDE_LETTER * max(map(letters, lines), default=0)
+    extent = int(min(limit * WIDE_LETTER / LETTER * 1.15, widest)) if labels else 0
     looks = Axis(labelLimit=limit, labelColor=INK, labels=labels, minExtent=extent, **axis)
     return Y(f"{column}:N", sort=order, title=None, axis=looks)
 

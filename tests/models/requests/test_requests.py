@@ -12,8 +12,9 @@ from tests.models.project import DATASET, MODEL, Project, image, prompt, quiz, r
 from tests.refusals import refused
 from vouch.models.config import ExtractConfig, Sampling
 from vouch.models.engine import Answered, Decoding, LetterAnswer, Pack, Question, Refusal, TextAnswer
+from vouch.models.executor import Executor
 from vouch.models.packs import KeyedPack, Keys, groups
-from vouch.models.requests import DatasetRequests, Executor, Session, answer, write
+from vouch.models.requests import DatasetRequests, Session, answer, write
 from vouch.models.responses import restore
 from vouch.models.work_cache import WorkCache, remembered, to_remember
 from vouch.tables.answered import RESPONSES, pin_path, read_pin

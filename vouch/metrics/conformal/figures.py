@@ -64,17 +64,17 @@ class SetCounts:
     correct: Array
     options: Array
 
-    @property
+    @cached_property
     def size(self) -> NDArray[np.int64]:
         """[s] size of a code's filled set."""
         return np.arange(self.counted.shape[-1]) >> 2
 
-    @property
+    @cached_property
     def covered(self) -> NDArray[np.int64]:
         """[s] whether the filled set holds an answer."""
         return np.arange(self.counted.shape[-1]) >> 1 & 1
 
-    @property
+    @cached_property
     def empty(self) -> NDArray[np.int64]:
         """[s] whether the set was empty before it was filled."""
         return np.arange(self.counted.shape[-1]) & 1
@@ -86,7 +86,7 @@ class SetCounts:
 
     def mean(self, values: NDArray[np.int64] | NDArray[np.bool_]) -> Array:
         """[...] mean over the rows of a quantity [s] of the codes."""
-        return np.asarray((self.counted * values).sum(axis=-1) / self.rows)
+        return np.asarray(self.counted @ values / self.rows)
 
 
 OF_SETS = Formulas[Callable[[SetCounts], Any]](of_sets=True, over_splits=True)
@@ -316,14 +316,18 @@ def _values(found: dict[str, Calibrated], kind: str, settings: Settings) -> Iter
 
 def _figures(drawn: list[Drawn], items: int) -> list[Figure]:
     """Means over the splits with percentiles; none for a number that is infinite in some split."""
-    finite = [each for each in drawn if np.isfinite(each[-1]).all()]
-    if not finite:
+    if not drawn:
         return []
-    lows, highs = np.percentile(np.stack([values for *_, values in finite]), SHARES, axis=1)
+    values = np.stack([each for *_, each in drawn])
+    finite = np.isfinite(values).all(axis=1)
+    values, names = values[finite], [names for (*names, _), known in zip(drawn, finite, strict=True) if known]
+    lows, highs = np.percentile(values, SHARES, axis=1)
     figures = []
-    for (score, metric, kind, alpha, values), *ends in zip(finite, lows, highs, strict=True):
+    for (score, metric, kind, alpha), mean, *ends in zip(
+        names, values.mean(axis=1), lows, highs, strict=True
+    ):
         low, high = (None, None) if metric == "infinite_threshold_rate" else map(float, ends)
-        figures.append(Figure(score, metric, float(values.mean()), items, low, high, kind, alpha))
+        figures.append(Figure(score, metric, float(mean), items, low, high, kind, alpha))
     return figures
 
 

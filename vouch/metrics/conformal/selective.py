@@ -102,9 +102,10 @@ def upper_bound(answers: Array, errors: Array, level: float) -> Array:
     return np.asarray(np.where(errors < answers, bound, 1.0))
 
 
-def _planned(
-    confidence: Floats, right: Floats, groups: Ints, seed: int, levels: int
-) -> tuple[Ints, Ints, Array]:
+Planned = tuple[Ints, Ints, Array]
+
+
+def _planned(confidence: Floats, right: Floats, groups: Ints, seed: int, levels: int) -> Planned:
     """Rows for planning, rows for proof, and thresholds to try: confidences of the former, largest first."""
     rows = one_of_each(confidence, right, groups, seed)
     cut = int(PLANNED * len(rows))
@@ -132,7 +133,13 @@ def answer_threshold(
     They do not affect the order, so a threshold with more errors passes with a probability of at most 1 -
     level.
     """
-    plan, proof, thresholds = _planned(confidence, right, groups, seed, LEVELS)
+    return _proven(confidence, right, _planned(confidence, right, groups, seed, LEVELS), max_risk, level)
+
+
+def _proven(
+    confidence: Floats, right: Floats, planned: Planned, max_risk: float, level: float
+) -> AnswerThreshold:
+    plan, proof, thresholds = planned
     if not len(thresholds):
         return AnswerThreshold(np.inf, np.zeros(len(proof), dtype=bool), 0)
     evidence = tail(*_counted(confidence[plan], right[plan], thresholds), max_risk)
@@ -176,12 +183,17 @@ def abstention(
     next question is then answered wrongly with a probability of at most `max_risk`. inf and 0 if none is.
     """
     rows = one_of_each(confidence, right, groups, seed)
-    levels, level = np.unique(-confidence[rows], return_inverse=True)
-    lost = np.cumsum(np.bincount(level, 1 - right[rows], minlength=len(levels)))
-    kept = int(((lost + 1) / (len(rows) + 1) <= max_risk + 1e-12).sum())  # lost never falls
-    if not kept:
-        return np.inf, 0.0
-    return float(-levels[kept - 1]), float((level < kept).mean())
+    return _abstentions(confidence[rows], right[rows], [max_risk])[0]
+
+
+def _abstentions(confidence: Floats, right: Floats, max_risks: Sequence[float]) -> list[tuple[float, float]]:
+    levels, level = np.unique(-confidence, return_inverse=True)
+    lost = np.cumsum(np.bincount(level, 1 - right, minlength=len(levels)))
+    found = []
+    for max_risk in max_risks:
+        kept = int(((lost + 1) / (len(right) + 1) <= max_risk + 1e-12).sum())  # lost never falls
+        found.append((float(-levels[kept - 1]), float((level < kept).mean())) if kept else (np.inf, 0.0))
+    return found
 
 
 def selective_figures(
@@ -189,14 +201,18 @@ def selective_figures(
 ) -> list[Figure]:
     """answered_alone_W and answered_conformal_W for each per cent W of WRONG; see `answer_threshold`."""
     figures, right = [], right.astype(np.float64)
-    for percent in WRONG:
-        limit = answer_threshold(confidence, right, groups, percent / 100, seed=seed)
-        number = len(limit.answers)
-        if not number:
-            continue
-        figures.append(Figure(score, f"answered_alone_{percent}", limit.answered, number, *limit.interval))
-        share = abstention(confidence, right, groups, percent / 100, seed)[1]
-        figures.append(Figure(score, f"answered_conformal_{percent}", share, len(np.unique(groups))))
+    planned = plan, proof, _ = _planned(confidence, right, groups, seed, LEVELS)
+    if not len(proof):
+        return []
+    rows = np.concatenate([plan, proof])  # one of each group
+    risks = [percent / 100 for percent in WRONG]
+    abstentions = _abstentions(confidence[rows], right[rows], risks)
+    for percent, risk, (_, share) in zip(WRONG, risks, abstentions, strict=True):
+        alone = _proven(confidence, right, planned, risk, SURE)
+        figures += [
+            Figure(score, f"answered_alone_{percent}", alone.answered, len(proof), *alone.interval),
+            Figure(score, f"answered_conformal_{percent}", share, len(rows)),
+        ]
     return figures
 
 

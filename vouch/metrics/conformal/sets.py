@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 
 from vouch.metrics.responses import Array, Bools, Floats, Ints, Ranked, count, pieces
 
+KEPT = 1 << 12
+"""The most rows whose splits are kept for the next answers with the same groups."""
 BYTES = 1 << 13
 """Bytes per split and step: small enough for the processor's cache."""
 DIGITS = 12
@@ -114,6 +116,18 @@ def group_splits(groups: Ints, calibration: float, seed: int, splits: int) -> Sp
     calibration half contains the smaller one. Generator: SFC64, whose raw stream numpy has frozen.
     """
     numbers = np.unique(groups, return_inverse=True)[1]
+    if len(numbers) > KEPT:
+        return _group_splits(numbers, calibration, seed, splits)
+    return _kept_splits(numbers.astype(np.int16).tobytes(), calibration, seed, splits)
+
+
+@lru_cache(maxsize=512)
+def _kept_splits(groups: bytes, calibration: float, seed: int, splits: int) -> Splits:
+    """All models and most variations have the same groups, in each category."""
+    return _group_splits(np.frombuffer(groups, dtype=np.int16), calibration, seed, splits)
+
+
+def _group_splits(numbers: NDArray[np.integer], calibration: float, seed: int, splits: int) -> Splits:
     total = int(numbers.max(initial=-1)) + 1
     chosen = math.floor(meant(calibration) * total)
     source = np.random.SFC64(seed)
@@ -123,7 +137,7 @@ def group_splits(groups: Ints, calibration: float, seed: int, splits: int) -> Sp
             raw = source.random_raw(-(-total // 2)).astype("<u8", copy=False).view("<u4")[:total]
             yield _smallest(raw, chosen)[numbers]
 
-    return Splits.of(drawn(), len(groups))
+    return Splits.of(drawn(), len(numbers))
 
 
 def _smallest(draws: NDArray[np.uint32], chosen: int) -> Bools:
@@ -228,6 +242,7 @@ def quantile(scores: Floats, alpha: float) -> float:
     return float(np.sort(scores)[rank - 1]) if rank <= len(scores) else np.inf
 
 
+@lru_cache(maxsize=1 << 14)
 def exact_rank(count: int, alpha: float) -> int:
     """ceil((n+1)(1-alpha)) without rounding error: the 1-based rank of the conformal threshold.
 

@@ -9,14 +9,16 @@ from markupsafe import Markup
 from vouch.metrics.conformal.selective import SURE, TOLERATED, WRONG, curve
 from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
-from vouch.report.claims import answers_alone, chosen
+from vouch.report.claims import ANSWERED_ALONE, answers_alone, chosen
 from vouch.report.evidence import Evidence
+from vouch.report.gates import too_small
 from vouch.report.page import (
     Block,
     DatasetFigure,
     Figures,
     Folded,
     PageSection,
+    Text,
     by_dataset,
     sentence_list,
 )
@@ -58,7 +60,7 @@ def answering_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
-def answering_chart(evidence: Evidence, dataset: str, columns: int = 2, width: int = 420) -> Any:
+def answering_chart(evidence: Evidence, dataset: str, columns: int = 2, width: int = 370) -> Any:
     """A panel for each model; None if the dataset is too small."""
     data = answering_frame(evidence, dataset)
     if data.empty:
@@ -106,7 +108,7 @@ ANSWERING_FIGURE = DatasetFigure(
 )
 
 
-ALONE, CONFORMAL = "answered_alone_", "answered_conformal_"
+CONFORMAL = "answered_conformal_"
 ANSWERING_TEXT = Markup("""\
 A model answers alone if its confidence reaches a threshold; all other questions go to a person. One question
 of each group counts. A quarter of these chooses the threshold, and the others test it: with a probability of
@@ -127,6 +129,9 @@ def _answering_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     sampled = _sampled(evidence, dataset)
     if not found:
         return sampled
+    if evidence.is_small(dataset):
+        why = f"{too_small(evidence.groups(dataset))}, so none may answer alone."
+        return [Text(why[:1].upper() + why[1:]), *sampled]
     sentences = [_tested(evidence, dataset)]
     sentences += [_answering_sentence(evidence, dataset, model) for model in chosen(evidence, dataset)]
     return [
@@ -139,7 +144,7 @@ def _answering_blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 def _tested(evidence: Evidence, dataset: str) -> str:
     """How many of the questions test a threshold, and whether a model may answer alone at all."""
-    numbers = evidence.numbers(dataset, f"{ALONE}{WRONG[0]}").values()
+    numbers = evidence.numbers(dataset, f"{ANSWERED_ALONE}{WRONG[0]}").values()
     tested, asked = max((number.items for number in numbers), default=0), evidence.questions(dataset)
     if not tested:
         return ""
@@ -151,7 +156,7 @@ def _tested(evidence: Evidence, dataset: str) -> str:
         text += (
             f" No model is shown to answer some of them with at most {formatting.percent(TOLERATED, 0)} "
             "wrong, if that is to hold for all models and datasets together: none may answer alone. Shares "
-            "in the table hold one by one."
+            "in the table hold one by one, each for a model and a level that was chosen beforehand."
         )
     return text
 
@@ -159,7 +164,7 @@ def _tested(evidence: Evidence, dataset: str) -> str:
 def _of(evidence: Evidence, dataset: str, model: str) -> list[Cell]:
     """Shares answered alone for each level of WRONG, guaranteed and on average; empty if not computed."""
     row = []
-    for metric in (ALONE, CONFORMAL):
+    for metric in (ANSWERED_ALONE, CONFORMAL):
         for percent in WRONG:
             number = evidence.number(dataset, model, f"{metric}{percent}")
             if number is None:
@@ -202,7 +207,7 @@ def _answering_grid(evidence: Evidence, dataset: str, found: dict[str, list[Cell
     ]
     rows = []
     for model, shares in found.items():
-        number = evidence.number(dataset, model, f"{ALONE}{WRONG[0]}")
+        number = evidence.number(dataset, model, f"{ANSWERED_ALONE}{WRONG[0]}")
         rows.append(cells(model, number.items if number else MISSING, *shares))
     return Grid("answering", f"{dataset}: questions that a model can answer alone, %", columns, rows)
 

@@ -13,8 +13,10 @@ from markupsafe import Markup
 from vouch.metrics.uncertainty import CONFIDENCE, ESTIMATES
 from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
+from vouch.report.caveats import by_letters_elsewhere
 from vouch.report.claims import chosen, miscalibrated
 from vouch.report.evidence import Evidence
+from vouch.report.gates import MINIMUM, ONLY_SHARES, Claim
 from vouch.report.page import (
     Beside,
     Block,
@@ -23,6 +25,7 @@ from vouch.report.page import (
     Folded,
     Page,
     PageSection,
+    Text,
     by_dataset,
     sentence_list,
 )
@@ -44,7 +47,7 @@ RELIABILITY_TIPS = [
 ]
 PERFECT = "perfectly calibrated"
 RELIABILITY_LINES = {alt.INTERVAL: alt.SOLID, PERFECT: alt.DASHED}
-RELIABILITY_SIDE = 300
+RELIABILITY_SIDE = 285  # two panels fit into a window of 800 pixels
 COUNTS_HEIGHT = 56
 WIDEST_COUNT = 15  # pixels that the count of a bin needs
 TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -117,15 +120,24 @@ def reliability_chart(
 
 def reliability_in_words(evidence: Evidence, dataset: str) -> str:
     """The figure in words."""
-    data = reliability_bins(evidence, dataset)
+    data, shown = reliability_bins(evidence, dataset), miscalibrated(evidence)
     if data.empty:
         return ""
     parts = []
-    for model, group in data.groupby("model", sort=False):
-        gap = ((group["confidence"] - group["accuracy"]) * group["answers"]).sum() / group["answers"].sum()
-        manner = "overconfident" if gap > 0 else "underconfident"
-        parts.append(f"{model} is {manner} by {formatting.number(100 * abs(gap), 1)} points on average")
+    for (panel, model), group in data.groupby(["panel", "model"], sort=False):
+        answers = group["answers"].sum()
+        confident, correct = (
+            formatting.percent((group[name] * group["answers"]).sum() / answers)
+            for name in ("confidence", "accuracy")
+        )
+        claim = shown.get((dataset, model))
+        manner = f", shown to be {_manner(claim)}" if claim else ""
+        parts.append(f"{panel}, {confident} confident and {correct} correct on average{manner}")
     return f"Reliability diagrams on {dataset}: {'; '.join(parts)}."
+
+
+def _manner(temperature: Claim) -> str:
+    return "overconfident" if temperature.above else "underconfident"
 
 
 RELIABILITY_FIGURE = DatasetFigure(
@@ -133,7 +145,7 @@ RELIABILITY_FIGURE = DatasetFigure(
     "Reliability diagram",
     reliability_chart,
     reliability_in_words,
-    narrow={"columns": 1, "side": 255},
+    narrow={"columns": 1, "side": 270},
 )
 
 
@@ -179,8 +191,9 @@ CALIBRATION_MORE = TableSpec(
 
 def _calibration_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     """Reliability of each model; no blocks if confidence was not compared with accuracy."""
+    elsewhere: list[Block] = [Text(each) for each in by_letters_elsewhere(evidence, dataset)]
     if not evidence.numbers(dataset, "ece"):
-        return []
+        return elsewhere
     more = CALIBRATION_MORE.known(evidence, dataset)
     sentences = sentence_list(
         [
@@ -188,7 +201,10 @@ def _calibration_blocks(evidence: Evidence, dataset: str) -> list[Block]:
             *(_calibration_sentence(evidence, dataset, m) for m in chosen(evidence, dataset)),
         ]
     )
+    few = [Text(f"{ONLY_SHARES}.")] if evidence.is_small(dataset) else []
     return [
+        *elsewhere,
+        *few,
         CALIBRATION_TABLE.known(evidence, dataset).grid(evidence, dataset),
         Beside([*sentences, Figures([f"reliability-{dataset}"])]),
         *([Folded("Other measures", [more.grid(evidence, dataset)])] if more.measures else []),
@@ -210,10 +226,10 @@ def _counted(evidence: Evidence, dataset: str) -> str:
 def _calibration_sentence(evidence: Evidence, dataset: str, model: str) -> str:
     """How much one temperature corrects, if it differs significantly from 1."""
     fitted = evidence.number(dataset, model, "temperature")
-    if fitted is None or (dataset, model) not in miscalibrated(evidence):
+    claim = miscalibrated(evidence).get((dataset, model))
+    if fitted is None or claim is None:
         return ""
-    manner = "overconfident" if fitted.value > 1 else "underconfident"
-    text = f"{model} is {manner}: a temperature of {formatting.number(fitted.value, 2)} fits best"
+    text = f"{model} is {_manner(claim)}: a temperature of {formatting.number(fitted.value, 2)} fits best"
     # Both ECEs are of the test half: on all questions, ECE is smaller whatever the temperature.
     for label, metrics, form in (
         ("NLL", ("nll", "nll_scaled"), partial(formatting.number, digits=3)),
@@ -235,10 +251,13 @@ CALIBRATION_SECTION = PageSection(
 )
 
 
-UNCERTAINTY_TEXT = Markup("""\
+UNCERTAINTY_TEXT = Markup(
+    """\
 AUROC of every uncertainty estimate on the same answers to the original prompts. In small print: the gain over
 plain confidence, in points, with a paired 95&#8239;% interval. In bold if it is better than plain confidence:
-the whole interval is above 0.""")
+the whole interval is above 0. With fewer than {MINIMUM} independent questions there is no interval, and
+nothing is in bold.""".replace("{MINIMUM}", str(MINIMUM))
+)
 _SAMPLED = re.compile(r"(.+)_t([0-9.e-]+)")
 
 

@@ -16,10 +16,10 @@ from vouch.report import formatting
 from vouch.report import vegalite as alt
 from vouch.report.blind import NOTE as BLIND_NOTE
 from vouch.report.blind import answered, beaten
-from vouch.report.caveats import NOTE, left_out, undecided
+from vouch.report.caveats import NOTE, by_letters_elsewhere, left_out, undecided
 from vouch.report.claims import above_chance, baselines, leaders, why_no_leader
 from vouch.report.evidence import Evidence, Number
-from vouch.report.gates import MINIMUM
+from vouch.report.gates import MINIMUM, ONLY_SHARES
 from vouch.report.page import (
     Beside,
     Block,
@@ -114,7 +114,7 @@ def place_labels(
     taken = [BETTER, *((x - POINT, y - POINT, x + POINT, y + POINT) for x, y in points)]
     labels: list[Label | None] = []
     for (x, y), name in zip(points, names, strict=True):
-        width = len(name) * CHARACTER * FONT
+        width = alt.letters(name) * CHARACTER * FONT
         for label in _places(x, y):
             start = label.x if label.align == "left" else label.x - width
             left, right = start - 1, start + width + 1
@@ -273,7 +273,7 @@ def coverage_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model", "score", "value", "low", "high"])
 
 
-def coverage_chart(evidence: Evidence, dataset: str, beside: bool = True, width: int = 250) -> Any:
+def coverage_chart(evidence: Evidence, dataset: str, beside: bool = True, width: int = 235) -> Any:
     """A panel for each score, a row for each model; None if no model has coverage.
 
     beside: panels in a row, not in a column.
@@ -283,13 +283,14 @@ def coverage_chart(evidence: Evidence, dataset: str, beside: bool = True, width:
         return None
     least = min(float(data[["value", "low"]].astype(float).min().min()), evidence.target) - 0.01
     models = list(dict.fromkeys(data["model"]))
-    colours, across = alt.by_model(evidence.all_models, models, legend=None), alt.shares("Coverage", least, 4)
+    across, narrow = alt.shares("Coverage", least, 4), not alt.fits(models, alt.NARROW_LIMIT)
+    colours = alt.by_model(evidence.all_models, models, legend=None)
     target = alt.target_name(evidence.target)
     names = {alt.INTERVAL: alt.SOLID, target: alt.DASHED}
     panels: list[Any] = []
     for score, own in data.groupby("score", sort=False):
         labels = not beside or not panels
-        rows = alt.rows("model", models, 300 if beside else 200, labels=labels, ticks=False)
+        rows = alt.rows("model", models, 300, labels=labels, narrow=narrow, ticks=False)
         base = alt.Chart(own.drop(columns=["score"])).encode(x=across, y=rows, color=colours["color"])
         whiskers = alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.5).encode(x2="high:Q")
         chart = alt.layer(
@@ -299,7 +300,8 @@ def coverage_chart(evidence: Evidence, dataset: str, beside: bool = True, width:
                 shape=colours["shape"], tooltip=COVERAGE_TIPS
             ),
         )
-        panels.append(chart.properties(width=width, height=alt.Step(COVERAGE_STEP), title=str(score)))
+        step = alt.row_step(COVERAGE_STEP, models, narrow)
+        panels.append(chart.properties(width=width, height=step, title=str(score)))
     join = alt.hconcat if beside else alt.vconcat
     return join(*panels, spacing=alt.SPACING + 10, **({"bounds": "flush"} if beside else {}))
 
@@ -321,7 +323,7 @@ COVERAGE_FIGURE = DatasetFigure(
     "Does coverage reach the target?",
     coverage_chart,
     coverage_in_words,
-    narrow={"beside": False, "width": 230},
+    narrow={"beside": False, "width": 200},
 )
 
 
@@ -351,7 +353,9 @@ def _results_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     return [
         *(Text(w, "warning") for w in left_out(evidence, [dataset])),
         *(Text(w, "warning") for w in _warnings(evidence, dataset)),
+        *map(Text, by_letters_elsewhere(evidence, dataset)),
         *([Text(detectable)] if detectable else []),
+        *([Text(f"{ONLY_SHARES}.")] if evidence.is_small(dataset) else []),
         *_beside_the_blind(evidence, dataset),
         _headline(evidence, dataset),
         Beside([Figures([f"{name}-{dataset}"]) for name in RESULTS_FIGURES]),

@@ -265,9 +265,11 @@ def _dimensions_grid(name: str, frame: pd.DataFrame, questions: Mapping[str, int
     models = sorted(frame["model"].unique())
     fewest = min(questions.get(each, 0) for each in frame["dimension"].unique() if each != OVERALL)
     counted = {**questions, OVERALL: fewest}
+    few = questions[OVERALL] < MINIMUM
     found = {
         (dimension, model): _dimensions_cell(
-            value, rank if counted.get(dimension, 0) >= MINIMUM else math.nan
+            math.nan if few and dimension == OVERALL else value,
+            rank if counted.get(dimension, 0) >= MINIMUM else math.nan,
         )
         for dimension, model, value, rank in zip(
             *(frame[column].tolist() for column in ("dimension", "model", "value", "rank")), strict=True
@@ -291,7 +293,10 @@ def _dimensions_grid(name: str, frame: pd.DataFrame, questions: Mapping[str, int
         *(Column(f"{model} %", "accuracy, and the model's rank in small print", True) for model in models),
     )
     caption = f"By {name}: mean accuracy over the datasets of each dimension"
-    if any(found.get((dimension, model), MISSING) is MISSING for dimension in dimensions for model in models):
+    if few:
+        caption += f"; no mean over the dimensions with fewer than {MINIMUM} groups"
+    every = [each for each in dimensions if not (few and each == OVERALL)]
+    if any(found.get((dimension, model), MISSING) is MISSING for dimension in every for model in models):
         caption += "; a dash if the model has not answered all of them"
     return Grid("dimensions", caption, columns, rows)
 

@@ -30,7 +30,7 @@ PROTOCOLS_PANELS = {
     "size": ("Options in a set, LAC", "set_size", "lac", ".1f", 0.1),
 }
 PROTOCOLS_DRAWN = {"clean": "clean", "faithful": "faithful"}
-PROTOCOLS_STEP = 20
+PROTOCOLS_STEP, PROTOCOLS_WIDTH = 20, 195
 PROTOCOLS_TIPS = alt.tips(".3f", model_n="Model", protocol_n="Protocol", value="Value")
 
 
@@ -42,7 +42,7 @@ def protocols_frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFram
         | ({"low": number.low, "high": number.high} if protocol == "clean" else {})
         for model in evidence.models(dataset)
         for protocol, name in PROTOCOLS_DRAWN.items()
-        if (number := evidence.number(dataset, model, metric, score, protocol))
+        if (number := Measured(metric, score, protocol=protocol).number(evidence, dataset, model))
     ]
     return pd.DataFrame(rows, columns=["model", "protocol", "value", "low", "high"])
 
@@ -50,7 +50,9 @@ def protocols_frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFram
 def _protocols_panel(evidence: Evidence, dataset: str, panel: str, named: bool) -> Any:
     title, _, _, form, step = PROTOCOLS_PANELS[panel]
     data = protocols_frame(evidence, dataset, panel)
-    rows = alt.rows("model", list(evidence.models(dataset)), 230, labels=named, ticks=named)
+    models = list(evidence.models(dataset))
+    narrow = not alt.fits(models, alt.NARROW_LIMIT)
+    rows = alt.rows("model", models, 230, labels=named, narrow=narrow, ticks=named)
     scale = alt.Scale(zero=False, nice=True)
     ticks = alt.Axis(format=form, tickCount=4, tickMinStep=step)
     across = alt.X("value:Q", title=title, scale=scale, axis=ticks)
@@ -67,7 +69,9 @@ def _protocols_panel(evidence: Evidence, dataset: str, panel: str, named: bool) 
     if panel == "coverage":
         rule = alt.target(evidence.target).encode(x=across)
         layers.insert(0, alt.in_legend(rule, target, names))
-    return alt.layer(*layers).properties(width=205, height=alt.Step(PROTOCOLS_STEP))
+    return alt.layer(*layers).properties(
+        width=PROTOCOLS_WIDTH, height=alt.row_step(PROTOCOLS_STEP, models, narrow)
+    )
 
 
 def protocols_chart(evidence: Evidence, dataset: str, beside: bool = True) -> Any:
@@ -154,6 +158,7 @@ def _protocols_sentences(evidence: Evidence, dataset: str) -> Iterator[str]:
         rows = formatting.plural(int(dropped), "row") if dropped else "no row"
         yield f"The clean protocol leaves out {rows} as defective."
     yield _moves(evidence, dataset)
+    yield _infinite(evidence, dataset)
     yield _uncertainty(evidence, dataset)
 
 
@@ -164,7 +169,7 @@ def _moves(evidence: Evidence, dataset: str) -> str:
             (clean, faithful[model])
             for faithful in [evidence.numbers(dataset, metric, score, protocol="faithful")]
             for model, clean in evidence.numbers(dataset, metric, score).items()
-            if model in faithful
+            if model in faithful and (not score or evidence.calibrated_by_both(dataset, model))
         ]
         for metric, score in (("accuracy", ""), ("set_size", "lac"))
     }
@@ -181,6 +186,22 @@ def _moves(evidence: Evidence, dataset: str) -> str:
     known, changed = len(ranked), sum(clean != faithful for clean, faithful in ranked)
     named = known > 1 and not evidence.is_small(dataset)
     return f"{text}; {changed} of {known} models change rank." if named else f"{text}."
+
+
+def _infinite(evidence: Evidence, dataset: str) -> str:
+    """Why models have no sets here; nothing if all have."""
+    none = [
+        model
+        for model in evidence.numbers(dataset, "set_size", "lac")
+        if not evidence.calibrated_by_both(dataset, model)
+    ]
+    if not none:
+        return ""
+    return (
+        "The calibration half is too small for a finite threshold in every split of "
+        f"{formatting.listed(none)}: without one, a set holds all options. Coverage and set sizes are left "
+        "out."
+    )
 
 
 def _uncertainty(evidence: Evidence, dataset: str) -> str:

@@ -1,5 +1,6 @@
 """The page Ranking: which models differ significantly, and how well they can be ranked without labels."""
 
+import math
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
@@ -59,7 +60,7 @@ def differences_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["row", "column", "other", "points", "verdict"])
 
 
-def differences_chart(evidence: Evidence, dataset: str) -> Any:
+def differences_chart(evidence: Evidence, dataset: str, narrow: bool = False) -> Any:
     """A grid of verdicts, darker for larger differences; None if no pair was compared, or the dataset is
     small."""
     data = differences_frame(evidence, dataset)
@@ -71,6 +72,7 @@ def differences_chart(evidence: Evidence, dataset: str) -> Any:
     verdicts = alt.Scale(
         domain=["better", "worse", "not significant"], range=[alt.BLUE, alt.ORANGE, alt.RULE]
     )
+    legend = alt.legend_columns(verdicts["domain"], 300 if narrow else math.inf)
     depth = alt.Scale(domain=[0, max(float(data["points"].max()), 1.0)], range=[0.35, 1.0])
     bare = {"grid": False, "domain": False, "ticks": False}
     numbers = alt.Axis(orient="top", labelAngle=0, labelOverlap=False, **bare)
@@ -80,8 +82,8 @@ def differences_chart(evidence: Evidence, dataset: str) -> Any:
     squares = alt.Chart(data).mark_rect(cornerRadius=2, width=side, height=side)
     return squares.encode(
         x=alt.X("column:O", title=None, axis=numbers),
-        y=alt.rows("row", list(names.values()), 240, **bare),
-        color=alt.Color("verdict:N", scale=verdicts),
+        y=alt.rows("row", list(names.values()), 240, narrow=narrow, **bare),
+        color=alt.Color("verdict:N", scale=verdicts, legend=legend),
         tooltip=DIFFERENCES_TIPS,
         opacity=alt.condition("datum.verdict == 'not significant'", alt.value(0.6), depth_of),
     ).properties(width=alt.Step(step), height=alt.Step(step))
@@ -99,7 +101,11 @@ def differences_in_words(evidence: Evidence, dataset: str) -> str:
 
 
 DIFFERENCES_FIGURE = DatasetFigure(
-    "differences", "Which models differ significantly?", differences_chart, differences_in_words
+    "differences",
+    "Which models differ significantly?",
+    differences_chart,
+    differences_in_words,
+    narrow={"narrow": True},
 )
 
 DIFFERENCES_TEXT = Markup("""\

@@ -82,9 +82,9 @@ def shift_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
 
 
 def _shift_panel(
-    data: pd.DataFrame, model: str, order: list[str], least: float, aim: float, first: bool
+    data: pd.DataFrame, model: str, order: list[str], least: float, aim: float, first: bool, narrow: bool
 ) -> Any:
-    rows = alt.rows("asked", order, LABELS, labels=first, ticks=first)
+    rows = alt.rows("asked", order, LABELS, labels=first, ticks=first, narrow=narrow)
     rows["scale"] = alt.Scale(domain=order)
     across = alt.shares("Coverage", least, 5)
     scale = alt.Scale(domain=list(VERDICT_COLOURS), range=list(VERDICT_COLOURS.values()))
@@ -97,10 +97,10 @@ def _shift_panel(
         alt.in_legend(alt.target(aim).encode(x=across), target, names),
         alt.in_legend(whiskers, alt.INTERVAL, names),
         base.mark_circle(size=50, opacity=1).encode(tooltip=SHIFT_TIPS),
-    ).properties(width=250, height=alt.Step(STEP), title=model)
+    ).properties(width=180 if narrow else 240, height=alt.row_step(STEP, order, narrow), title=model)
 
 
-def shift_chart(evidence: Evidence, dataset: str) -> Any:
+def shift_chart(evidence: Evidence, dataset: str, narrow: bool = False) -> Any:
     """A panel per model, a point with its interval per variation; None if there is only the original."""
     data = shift_frame(evidence, dataset)
     if data.empty:
@@ -108,10 +108,10 @@ def shift_chart(evidence: Evidence, dataset: str) -> Any:
     order = list(dict.fromkeys(data["asked"]))
     least = max(0.0, min(float(data[["value", "low"]].astype(float).min().min()), evidence.target) - 0.02)
     panels = [
-        _shift_panel(data, model, order, least, evidence.target, index % 2 == 0)
+        _shift_panel(data, model, order, least, evidence.target, narrow or index % 2 == 0, narrow)
         for index, model in enumerate(dict.fromkeys(data["model"]))
     ]
-    return alt.concat(*panels, columns=2, spacing=alt.SPACING)
+    return alt.concat(*panels, columns=1 if narrow else 2, spacing=alt.SPACING)
 
 
 def shift_in_words(evidence: Evidence, dataset: str) -> str:
@@ -132,7 +132,11 @@ def shift_in_words(evidence: Evidence, dataset: str) -> str:
 
 
 SHIFT_FIGURE = DatasetFigure(
-    "shift", "Coverage of sets calibrated on the original prompts", shift_chart, shift_in_words
+    "shift",
+    "Coverage of sets calibrated on the original prompts",
+    shift_chart,
+    shift_in_words,
+    narrow={"narrow": True},
 )
 
 

@@ -52,7 +52,7 @@ def severity_frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model", "kind", "level", "at", "value", "low", "high"])
 
 
-def severity_chart(evidence: Evidence, dataset: str, columns: int = 3, width: int = 300) -> Any:
+def severity_chart(evidence: Evidence, dataset: str, columns: int = 3, width: int = 230) -> Any:
     """A panel per corruption, a line per model; None if there is none."""
     data = severity_frame(evidence, dataset)
     if data.empty:

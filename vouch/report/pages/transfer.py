@@ -232,7 +232,7 @@ def sweep_frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
 
 
 def sweep_chart(
-    evidence: Evidence, dataset: str, join: Callable[..., Any] = alt.hconcat, width: int = 440
+    evidence: Evidence, dataset: str, join: Callable[..., Any] = alt.hconcat, width: int = 385
 ) -> Any:
     """Two panels, a line per model; None if only one share was tried."""
     data = {panel: sweep_frame(evidence, dataset, panel) for panel in SWEEP_PANELS}

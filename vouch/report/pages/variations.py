@@ -12,6 +12,7 @@ from markupsafe import Markup
 from vouch.metrics.comparison.leaderboard import FEWEST_GROUPS
 from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
+from vouch.report.caveats import by_letters_elsewhere
 from vouch.report.claims import above_chance, chosen, effects, losses
 from vouch.report.costs import (
     ACCURACY,
@@ -35,7 +36,7 @@ from vouch.report.costs import (
     variation_cell,
 )
 from vouch.report.evidence import Evidence
-from vouch.report.gates import Claim
+from vouch.report.gates import ONLY_SHARES, Claim, too_small
 from vouch.report.page import (
     Block,
     DatasetFigure,
@@ -43,6 +44,7 @@ from vouch.report.page import (
     Folded,
     Page,
     PageSection,
+    Text,
     by_dataset,
     sentence_list,
 )
@@ -92,10 +94,12 @@ def _domain(data: pd.DataFrame) -> list[float]:
     return [low - margin, high + margin]
 
 
-def _variations_panel(data: pd.DataFrame, panel: str, model: str, order: list[str], last: bool) -> Any:
+def _variations_panel(
+    data: pd.DataFrame, panel: str, model: str, order: list[str], last: bool, narrow: bool
+) -> Any:
     heading, _, _, judged, least = VARIATIONS_PANELS[panel]
     first = panel == next(iter(VARIATIONS_PANELS))
-    rows = alt.rows("variation", order, 280, labels=first, ticks=first)
+    rows = alt.rows("variation", order, 280, labels=first, ticks=first, narrow=narrow)
     ticks = alt.Axis(tickCount=4, tickMinStep=least, labels=last, ticks=last)
     scale = alt.Scale(domain=_domain(data), nice=False, zero=False)
     across = alt.X("value:Q", title=heading if last else None, scale=scale, axis=ticks)
@@ -107,13 +111,13 @@ def _variations_panel(data: pd.DataFrame, panel: str, model: str, order: list[st
         alt.in_legend(alt.target(0.0).encode(x=across), UNCHANGED, VARIATIONS_LINES),
         alt.in_legend(whiskers, alt.INTERVAL, VARIATIONS_LINES),
         base.mark_circle(size=50, opacity=1).encode(x=across, tooltip=VARIATIONS_TIPS),
-    ).properties(width=190, height=alt.Step(VARIATIONS_STEP))
+    ).properties(width=180, height=alt.row_step(VARIATIONS_STEP, order, narrow))
 
 
-def variations_chart(evidence: Evidence, dataset: str) -> Any:
+def variations_chart(evidence: Evidence, dataset: str, narrow: bool = False) -> Any:
     """Three panels side by side for each model, a point per variation; None if a panel would be empty.
 
-    Two panels if all sets have too few questions to be compared.
+    Two panels if all sets have too few questions to be compared. narrow: accuracy alone.
     """
     data = {panel: variations_frame(evidence, dataset, panel) for panel in VARIATIONS_PANELS}
     if data["size"].empty and evidence.numbers(dataset, *SIZE_LAC):
@@ -124,7 +128,10 @@ def variations_chart(evidence: Evidence, dataset: str) -> Any:
     order = [meaning(name) for name in real_changes(costs(evidence, dataset))]
     lines = [
         alt.hconcat(
-            *(_variations_panel(data[panel], panel, model, order, model == models[-1]) for panel in data),
+            *(
+                _variations_panel(data[panel], panel, model, order, model == models[-1], narrow)
+                for panel in list(data)[: 1 if narrow else None]
+            ),
             spacing=alt.SPACING,
             bounds="flush",  # aligns the panels of all models
         ).properties(title=model)
@@ -153,7 +160,11 @@ def variations_in_words(evidence: Evidence, dataset: str) -> str:
 
 
 VARIATIONS_FIGURE = DatasetFigure(
-    "variations", "What each variation of the prompt costs", variations_chart, variations_in_words
+    "variations",
+    "What each variation of the prompt costs",
+    variations_chart,
+    variations_in_words,
+    narrow={"narrow": True},
 )
 
 
@@ -161,8 +172,9 @@ VARIATIONS_TEXT = Markup("""\
 The same items asked in another way, each compared with its original prompt. A loss (orange) or gain (blue) of
 accuracy is coloured if it is significant after correction for all models and variations, and if the model
 beats guessing. If a variation flips the answer of questions with more than two options, most options become
-correct and guessing improves; that gain is subtracted. Intervals are over items and not corrected. No claims
-are made about variations that take away the image or the question.""")
+correct and guessing improves. What a model at the same distance from guessing gains by that is subtracted:
+&minus;10 <em>points over guessing</em> means 10 points less than it would then have. Intervals are over items
+and not corrected. No claims are made about variations that take away the image or the question.""")
 SIZES = (
     "in options; sets are recalibrated for the variation, so coverage is kept and the cost shows up here; "
     "intervals treat the thresholds as fixed and are too narrow, so no claims are made; no change if a "
@@ -202,7 +214,9 @@ def _variations_blocks(evidence: Evidence, dataset: str) -> list[Block]:
         return []
     sentences = sentence_list(_variations_sentences(evidence, dataset, found))
     grid = Folded("Every number", [_variations_grid(evidence, dataset, found)])
-    return [*sentences, Figures([f"variations-{dataset}"]), grid]
+    few = [f"{ONLY_SHARES}."] if evidence.is_small(dataset) else []
+    notes = [Text(each) for each in (*by_letters_elsewhere(evidence, dataset), *few)]
+    return [*notes, *sentences, Figures([f"variations-{dataset}"]), grid]
 
 
 def _variations_heat(evidence: Evidence, dataset: str) -> Grid | None:
@@ -230,6 +244,8 @@ def _variations_sentences(evidence: Evidence, dataset: str, found: Costs) -> lis
     """The variations that cost each model most, and the accuracy without images."""
     models = chosen(evidence, dataset)
     worst = [_worst(evidence, dataset, found, model) for model in models] if real_changes(found) else []
+    if worst and (few := too_small(evidence.groups(dataset))):
+        worst = [f"{_upper(few)}, so no claims are made about variations."]
     flipped = [_flipped(found, variation) for variation in real_changes(found)]
     return worst + flipped + [_control(evidence, dataset, found, model) for model in models]
 
@@ -262,7 +278,9 @@ def _flipped(found: Costs, variation: str) -> str:
         return ""
     return (
         f"{_upper(named(variation))} makes other options correct: guessing gives "
-        f"{formatting.percent(gives, 0)} instead of {formatting.percent(1 - gives, 0)}."
+        f"{formatting.percent(gives, 0)} instead of {formatting.percent(1 - gives, 0)}. A model that only "
+        f"guesses {'gains' if gives > 0.5 else 'loses'} {formatting.number(abs(200 * gives - 100), 0)} "
+        "points by that, a perfect one none; the changes shown are without this."
     )
 
 

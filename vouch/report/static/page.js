@@ -75,7 +75,7 @@
 
   // On a phone the pages' names do not fit beside each other: the present one comes into sight.
   const bar = document.querySelector("header nav");
-  const here = bar.querySelector("[aria-current]");
+  const here = bar?.querySelector("[aria-current]");
   if (here) bar.scrollLeft = here.offsetLeft - bar.offsetLeft - (bar.clientWidth - here.offsetWidth) / 2;
 
   // Figures stand still until they are asked to answer to the pointer; only then the libraries are loaded.
@@ -110,6 +110,7 @@
         tooltip: { theme: dark() ? "dark" : "light" },
       };
       await window.vegaEmbed(place, specification(data.textContent), options);
+      place.querySelector("svg").style.minWidth = drawing.style.minWidth;
       place.setAttribute("aria-hidden", "true"); // the words about the picture are about this one, too
       place.hidden = false;
       drawing.remove();
