@@ -31,7 +31,6 @@ from vouch.cli.leaderboard import (
     warn_if_outdated,
 )
 from vouch.cli.printing import as_json
-from vouch.cli.scores import compared, model_or_file
 from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.leaderboard import GRAIN, differences
 from vouch.metrics.comparison.statistics import holm, intervals, means
@@ -56,6 +55,12 @@ _COLUMNS = (
     *("model", "dataset", "prompt", "group", "variation", "output", "correct", "clean_correct"),
     *(f"clean_size_{score}" for score in HEADLINE),
 )
+
+
+def model_or_file(name: str) -> str | Path:
+    """A file as an absolute path, since commands change the folder; a model's name has no dot and stays."""
+    path = Path(name)
+    return path.absolute() if path.suffix or path.is_file() else name
 
 
 @command(
@@ -118,6 +123,8 @@ def run(options: argparse.Namespace) -> int:
       vouch compare new old --fail-if "accuracy < -0.02" --fail-if "accuracy < 0 and p < 0.01"
     """
     if _has_files(options):
+        from vouch.cli.scores import compared  # loads the library, which models of a checkout do without
+
         print(compared(_files(options), options.json), end="")
         return 0
     if len(options.others) != 1:
@@ -367,7 +374,8 @@ def counts(both: pd.DataFrame) -> dict[str, float | None] | None:
         "first_only": only[0],
         "second_only": only[1],
         "neither": int((~first & ~second).sum()),
-        "mcnemar_p": float(scipy.stats.binomtest(min(only), sum(only)).pvalue) if sum(only) else 1.0,
+        # as scipy.stats.binomtest has it; loading scipy.stats takes longer than all else here
+        "mcnemar_p": min(1.0, 2 * float(scipy.special.bdtr(min(only), sum(only), 0.5))),
     }
 
 

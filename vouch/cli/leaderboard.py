@@ -165,7 +165,7 @@ def long_name(variation: str) -> str:
     """A variation's description and code: `questions negated (ls_n)`; only the code if there is no other."""
     if variation in ("", ORIGINAL):
         return variation
-    from vouch.report.costs import named
+    from vouch.prompts.variations import named
 
     return named(variation)
 
