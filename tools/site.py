@@ -40,6 +40,7 @@ SETTINGS = {
     "html_title": "Vouch",
     "html_copy_source": "0",
     "html_show_sphinx": "0",
+    "html_show_copyright": "0",
     "source_suffix": ".md",
 }
 _LINK = re.compile(r"(\]\()([^)\s#:]+)")

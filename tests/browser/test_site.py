@@ -376,6 +376,8 @@ def test_an_item_by_its_link(reports, window):
         "images blurred, level 5 vr_b_5",
         "ls_n",
     ]
+    same = ["same as the original" in text for text in page.locator("#item .prompt").all_inner_texts()]
+    assert same == [False, False, False, True], "this negation changed no word"
     assert page.locator("#item .matrix thead th").all_text_contents() == ["Prompt", "alpha", "beta", "gamma"]
     rows = [row for row in table(reports, f"scores/{CHOICE}.outcomes.parquet") if row["model"] == "alpha"]
     (row,) = [r for r in rows if r["prompt"] == f"{CHOICE}-0204/option_order"]

@@ -11,15 +11,18 @@ import pytest
 import yaml
 from scipy.stats import binomtest
 
-from tests.cli.conftest import Vouch
+from tests.cli.conftest import Vouch, flat
 from tests.cli.scored import COUNT, HOSTILE, outcomes
 from tests.models.project import ROOT
 from vouch.cli.compare import size_gap
+from vouch.cli.compare_screen import _categories, _guessing
 from vouch.cli.completion import whole_parser
 from vouch.cli.gate import rule
+from vouch.cli.guessing import guesses
 from vouch.cli.main import main
 from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.statistics import holm
+from vouch.params.check import check_project
 from vouch.report.gates import minimum_detectable_effect
 from vouch.tables.asked import ITEMS, items_path
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD, LEADERBOARD_PATH
@@ -86,9 +89,63 @@ def test_the_screen(vouch: Vouch) -> None:
     out = vouch("compare", *BOTH)
     assert out.startswith("A is tiny_a, B is tiny_b; prompts: original; clean protocol\n")
     assert out.count("A is better") == 2 and "sky  [31mred" in out
-    assert max(map(len, out.splitlines())) < 200 and len(out.splitlines()) < 30
+    assert max(map(len, out.splitlines())) < 200 and len(out.splitlines()) < 33
+    assert (
+        "\nBoth are shown to beat guessing on left and right.\n" in out or "\nOnly A is shown to beat" in out
+    )
     mirrored = vouch("compare", *BOTH[::-1], "--output", "letters")
     assert "B is better" in mirrored and "text" not in mirrored.split("Where do")[1]
+
+
+def test_whether_each_beats_guessing_is_the_claim_of_the_report(vouch: Vouch) -> None:
+    """tiny_a answers 90 % of three options correctly, tiny_b 40 %, which so few questions do not show."""
+    found = json.loads(vouch("compare", *BOTH, "--json"))
+    score = check_project().score
+    for pair in found["pairs"]:
+        claimed = guesses(score)[pair["dataset"]]
+        assert pair["guessing"] == {
+            "chance": pytest.approx(1 / 3),
+            "first": "tiny_a" in claimed.above,
+            "second": "tiny_b" in claimed.above,
+        }
+        assert pair["guessing"]["first"] and set(claimed.tested) == set(BOTH)
+    varied = json.loads(vouch("compare", *BOTH, "--variation", "vr_b", "--json"))
+    assert {pair["guessing"] for pair in varied["pairs"]} == {None}, "the claim is about original prompts"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "claim"),
+    [
+        (True, True, "Both are shown to beat guessing on d and e."),
+        (True, False, "Only A is shown to beat guessing on d (0.250) and e (0.250)."),
+        (False, True, "Only B is shown to beat guessing on d (0.250) and e (0.250)."),
+        (False, False, "Neither is shown to beat guessing on d (0.250) and e (0.250); do not choose between"),
+        (None, False, ""),
+        (None, None, ""),
+    ],
+)
+def test_two_models_that_guess_are_not_chosen_from(
+    first: bool | None, second: bool | None, claim: str
+) -> None:
+    guess = {"chance": 0.25, "first": first, "second": second}
+    lines = list(_guessing([{"dataset": name, "guessing": guess} for name in "de"]))
+    assert [line[: len(claim)] for line in lines] == ([claim] if claim else [])
+    assert not list(_guessing([{"dataset": "d", "guessing": None}]))
+
+
+def test_categories_of_few_questions_are_counted_and_not_shown() -> None:
+    def category(name: str, groups: int) -> Row:
+        numbers = {"items": 40, "groups": groups, "first": 0.0, "second": 1.0, "difference": -1.0}
+        return {"dataset": "d", "output": "letters", "category": name, **numbers}
+
+    text = _categories([category("one", 1), category("copies", 29), category("enough", 30)])
+    assert (
+        "enough" in text and "-1.000" in text and "copies" not in text and "Differences that no test" in text
+    )
+    left = "left out: 2 categories of fewer than 30 independent questions (--json has all)"
+    assert left in flat(text)
+    assert flat(_categories([category("one", 1)])).startswith("left out: 1 category of fewer")
+    assert not _categories([])
 
 
 @pytest.mark.parametrize(

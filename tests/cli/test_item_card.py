@@ -237,14 +237,7 @@ def test_the_wrong_answers_of_a_model(vouch: Vouch) -> None:
     assert f"and {len(wanted) - 3:,} more, less confident (--limit {len(wanted)} lists all)" in out
     last = shlex.split(out.splitlines()[-1])
     assert last == [
-        "vouch",
-        "item",
-        found[0]["item"],
-        "--dataset",
-        found[0]["dataset"],
-        "--model",
-        "tiny_b",
-        "--detail",
+        *("vouch", "item", found[0]["item"], "--dataset", found[0]["dataset"], "--model", "tiny_b")
     ]
     assert ": wrong" in vouch(*last[1:])
     one = json.loads(vouch("item", "--wrong", "tiny_b", "--dataset", "left", "--variation", "ls_n", "--json"))
@@ -263,7 +256,11 @@ def test_the_wrong_answers_of_a_model(vouch: Vouch) -> None:
         (["--wrong", "tiny_a", "--output", "likelihood"], "no answers as likelihood"),
         (["--wrong", "tiny_a", "--model", "tiny_b"], "--model goes with one question; leave it out"),
         (["--wrong", "tiny_a", "--images", "x"], "--images goes with one question"),
-        (["kite-004", "--output", "text"], "--output goes with --wrong"),
+        (["kite-004", "--variation", "ls_n"], "--variation goes with --wrong"),
+        (
+            ["kite-004", "--dataset", "left", "--output", "text"],
+            "kite-004 of left: no answers as text; leave out --output",
+        ),
     ],
 )
 def test_a_list_of_wrong_answers_that_cannot_be_made(vouch: Vouch, words: list[str], claim: str) -> None:
@@ -280,6 +277,14 @@ def test_a_model_without_wrong_answers_and_answers_without_confidence(vouch: Vou
         WrongAnswers("e", "text", [row | {"confidence": 0.1}], 4, 0),
     ]
     assert [one["confidence"] for one in ordered(parts)] == [0.1, None]
+
+
+def test_the_next_step_names_what_it_needs(vouch: Vouch) -> None:
+    out = vouch("item", "--wrong", "tiny_b", "--variation", "ls_n", "--limit", "1")
+    assert out.splitlines()[-1].endswith(" --model tiny_b --detail"), "the block of that variation"
+    row = next(iter(outcomes("tiny_b", "left").values()))
+    parts = [WrongAnswers("left", "letters", [row], 4, 0, several=True)]
+    assert wrong_screen("tiny_b", None, parts, 20).endswith(" --model tiny_b --output letters\n")
 
 
 @pytest.mark.parametrize(
@@ -351,7 +356,7 @@ def test_an_item_that_is_not_there(vouch: Vouch, words: list[str], claim: str) -
 
 
 @pytest.mark.parametrize(
-    "words", ["item q", "item q --dataset left", "show", "compare a b", "publish card a"]
+    "words", ["item q", "item q --dataset left", "item --wrong a", "show", "compare a b", "publish card a"]
 )
 def test_a_checkout_where_nothing_was_run(bare: Path, vouch: Vouch, words: str) -> None:
     line = vouch(*words.split(), status=1)

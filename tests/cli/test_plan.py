@@ -56,7 +56,7 @@ def counted(path: Path, rows: list[dict[str, Any]]) -> Any:
 def test_counts_of_prompts_that_are_there(tmp_path: Path) -> None:
     rows = [prompt(f"q{n}/original", "what", outputs=OUTPUTS) for n in range(9)]
     rows += [prompt(f"q/many/{n}", "what", outputs=[LETTERS]) for n in range(PACK_PROMPTS + 1)]
-    rows.append(prompt("silent/original", "what", outputs=()))
+    rows.append(prompt("unasked/original", "what", outputs=()))
     count = counted(tmp_path, rows)
     assert count.text == "23" and count.prompts == 23
     assert count.answers == (9 + 13) + 9 + 9
@@ -452,16 +452,28 @@ def test_a_new_variation_counts_what_follows_from_it(bare: Path, vouch: Vouch) -
     )
 
 
+def enough(bare: Path) -> None:
+    """Gives the dataset `left` so many questions that models are compared on it."""
+    params = bare / "params.yaml"
+    params.write_text(params.read_text("utf-8").replace("items: 24", "items: 40"), "utf-8")
+
+
 def test_power_before_a_run_and_by_earlier_results(bare: Path, vouch: Vouch) -> None:
     def shown(*words: object) -> dict[str, list[str]]:
         found = vouch("plan", "--wide", "--power", *words).partition("dataset  questions")[2]
         return {line.split()[0]: line.split() for line in found.splitlines()[2:4]}
 
-    # One pair of models on two datasets, both too small to count: Holm corrects one comparison of 1 %.
+    # One pair of models on two datasets, of which one is too small to count: Holm corrects one comparison of 1 %.
     one = finds(1, 1.0, SIGNIFICANCE, 1)
     needed = str(int(100 * one**2) + 1)
+    small = shown(10, "--discordant", 1, "--design", 1)
+    assert small["left"][:6] == ["left", "24", "assumed", "1.00", "none", needed], (
+        "nothing is claimed below 30"
+    )
+    assert shown(90, "--discordant", 1)["left"][5] == "30", "as many as a claim needs"
+    enough(bare)
     before = shown(10, "--discordant", 1, "--design", 1)
-    assert before["left"][:6] == ["left", "24", "assumed", "1.00", f"{100 * one / 24**0.5:.1f}", needed]
+    assert before["left"][:6] == ["left", "40", "assumed", "1.00", f"{100 * one / 40**0.5:.1f}", needed]
     before = shown(10, "--discordant", 0.25, "--design", 4)
     assert before["left"][3:6] == ["1.00", "none", needed], "no difference is above 25 points"
     row = {"dataset": "left", "output": LETTERS, "first": "a", "second": "b", "difference": 0.0, "items": 100}
@@ -484,9 +496,10 @@ def test_power_of_models_that_were_never_seen_to_differ(bare: Path, vouch: Vouch
                     | {"group": [str(n // 2) for n in range(200)], "clean_correct": [1.0] * 200})  # fmt: skip
     (row,) = differences(same, 0, 100)
     DIFFERENCES.write(DIFFERENCES_PATH, [row])
+    enough(bare)
     left, right = json.loads(vouch("plan", "--power", "1", "--json"))["power"]
     assert (left["from"], right["from"]) == ("results", "assumed")
-    assert 0.1 < left["finds"] < 0.25 and left["needed"] > left["questions"]
+    assert 0.05 < left["finds"] < 0.25 and left["needed"] > left["questions"]
     DIFFERENCES.write(DIFFERENCES_PATH, [row | {"low": 0.0, "high": 0.0}])
     left, _ = json.loads(vouch("plan", "--power", "1", "--json"))["power"]
     assert left["from"] == "assumed" and left["needed"] > left["questions"]

@@ -267,8 +267,10 @@ def test_what_only_one_version_has_did_not_change() -> None:
     ],
 )
 def test_the_title_of_a_dataset_counts_what_it_names(rows: int, items: int, groups: int, title: str) -> None:
-    line = ("d", "original", "letters", "m")
-    assert _title(line, {("accuracy", ""): {"items": rows}}, Size(items, groups)) == title
+    line, size = ("d", "original", "letters", "m"), Size(items, groups + 1, kept=groups)
+    assert _title(line, {("accuracy", ""): {"items": rows, "protocol": "clean"}}, size) == title
+    faithful = {("accuracy", ""): {"items": rows, "protocol": "faithful"}}
+    assert _title(line, faithful, size) == title.partition(" in ")[0], "it splits groups"
 
 
 def test_numbers_of_every_version_with_the_pins_that_changed(

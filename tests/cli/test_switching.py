@@ -244,7 +244,7 @@ def test_what_was_made_here_with_the_recorded_bytes_comes_into_the_cache(
         cache = tmp_path / "objects"
         here.dvc("cache", "dir", "--local", str(cache))
 
-    def lacking() -> set[str]:
+    def missing() -> set[str]:
         return {name.rpartition(":")[2] for name in here.dvc_status()} & {"prepare@right", "train@tiny_a"}
 
     here.run("python", "-m", "stages.prepare", "right")
@@ -255,9 +255,9 @@ def test_what_was_made_here_with_the_recorded_bytes_comes_into_the_cache(
     for folder in ("files", "runs"):
         shutil.rmtree(cache / folder, ignore_errors=True)
     before = (here.path / "dvc.lock").read_bytes()
-    assert lacking() == {"prepare@right", "train@tiny_a"}
+    assert missing() == {"prepare@right", "train@tiny_a"}
     vouch("store", "sync", "--partial")
-    assert (here.path / "dvc.lock").read_bytes() == before and not lacking()
+    assert (here.path / "dvc.lock").read_bytes() == before and not missing()
     assert json.loads(vouch("store", "verify", "--json"))["damaged"] == []
     damaged = next(cache.rglob("*.dir"))
     damaged.write_bytes(b"[")

@@ -47,10 +47,11 @@ def comparison() -> str:
     entry = {
         **{"variation": "original", "items": 14233, "first": side, "second": side, "accuracy": gap},
         **{"too_small": "", "minimum_detectable_effect": 0.1234, "set_size": dict.fromkeys(HEADLINE, gap)},
+        "guessing": {"chance": 0.25, "first": True, "second": False},
         "counts": {"both": 14000, "first_only": 99, "second_only": 99, "neither": 35, "mcnemar_p": 0.5},
     }
     where = [{"dataset": "a_dataset_of_a_long_name", "output": output} for output in ("likelihood", "text")]
-    numbers = {"items": 14233, "first": 0.1, "second": 0.2, "difference": -0.1}
+    numbers = {"items": 14233, "groups": 99, "first": 0.1, "second": 0.2, "difference": -0.1}
     category = {**where[0], **numbers, "category": "instance counting of objects that are hidden"}
     return screen(MODELS[0], MODELS[1], [entry | line for line in where], [category])
 

@@ -90,7 +90,8 @@ def test_answers_of_free_kernels_are_asked_again_when_reproducible(
     config = ExtractConfig.model_validate(project.params["extract"] | {"reproducible": "auto"})
     pin = read_pin(pin_path(MODEL))
     assert [
-        Session(pin, config.model_copy(update={"device": on})).refused for on in ("cpu", "cuda", "split")
+        Session(pin, config.model_copy(update={"device": on})).excluded_devices
+        for on in ("cpu", "cuda", "split")
     ] == [("cpu",), (), ()]
 
 

@@ -39,4 +39,7 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if not self._open or self._open[-1] not in ("script", "template"):
-            self.shown.append(data)
+            if self.elements and self.elements[-1][0] == "wbr" and self.shown:  # within a word
+                self.shown[-1] += data
+            else:
+                self.shown.append(data)

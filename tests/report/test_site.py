@@ -213,7 +213,7 @@ def test_tables_and_figures_speak_to_screen_readers(rich: Site) -> None:
         assert len(page.all("caption")) == len(page.all("table"))
         assert all(a.get("scope") in ("col", "row") for a in page.all("th"))
         pictures = [a for a in page.all("div") if a.get("role") == "img"]
-        twice = [a for a in pictures if a.get("class") == "narrow"]
+        twice = [a for a in pictures if a.get("class") == "scroll narrow"]
         assert len(pictures) == len(page.all("figure")) + len(twice)
         assert all(len(str(a["aria-label"])) > 30 for a in pictures)
         assert all(a.get("aria-hidden") == "true" for a in page.all("svg"))

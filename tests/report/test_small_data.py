@@ -26,18 +26,22 @@ from vouch.metrics.join import join
 from vouch.metrics.metric import find
 from vouch.metrics.tables import score_block
 from vouch.models.lock_entry import LockEntry
-from vouch.models.unsupported import cannot_give
+from vouch.models.unsupported import unsupported_outputs
 from vouch.report import summaries
-from vouch.report.caveats import by_letters_elsewhere, unanswered
+from vouch.report.cards import ALONE
+from vouch.report.caveats import by_letters_elsewhere, without_answers
 from vouch.report.claims import representative
 from vouch.report.evidence import Evidence
 from vouch.report.gates import HOLD_FOR_FEW, MINIMUM, interval_holds
 from vouch.report.page import Section
+from vouch.report.pages.answering import ANSWERING_SECTION
 from vouch.report.pages.calibration import CALIBRATION_SECTION
 from vouch.report.pages.models import RESULTS_SECTION
 from vouch.report.pages.models_detail import DIMENSIONS_SECTION
 from vouch.report.pages.protocols import PROTOCOLS_SECTION, protocols_frame
+from vouch.report.pages.provenance import build_provenance
 from vouch.report.pages.variations import VARIATIONS_SECTION
+from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.report.site import OWN, write_for_dvc
 from vouch.report.table_files import columns_of
 from vouch.tables.answered import LETTERS as ANSWERS
@@ -188,8 +192,8 @@ def test_letters_of_one_model_are_pointed_to(make: Make) -> None:
 def test_what_models_lock_names_can_be_found_out(output: str) -> None:
     """The list of an entry was written after the server was asked, or by a person: who knows asks again."""
     source = {"kind": "server", "url": "http://127.0.0.1:1/v1", "name": "m"}
-    why = cannot_give(LockEntry(engine="openai", source=source, outputs=["text"]))[output]
-    (text,) = unanswered(
+    why = unsupported_outputs(LockEntry(engine="openai", source=source, outputs=["text"]))[output]
+    (text,) = without_answers(
         {("served", "d", output): why}, {"d": [("served", "d", output), ("served", "d", "text")]}
     )
     assert mentions(
@@ -197,7 +201,7 @@ def test_what_models_lock_names_can_be_found_out(output: str) -> None:
     )
     assert (
         "`vouch lock"
-        not in unanswered({("served", "d", output): "timeout"}, {"d": [("served", "d", output)]})[0]
+        not in without_answers({("served", "d", output): "timeout"}, {"d": [("served", "d", output)]})[0]
     )
 
 
@@ -225,6 +229,14 @@ def test_each_number_has_its_own_count(make: Make) -> None:
     assert columns["ECE %, faithful, items"] == [80] * 3 and columns["Accuracy %, clean, low"][0] == 75.0
 
 
+def test_a_tile_with_none_explains_shares_that_hold_one_by_one(make: Make) -> None:
+    evidence = make(Made())
+    for known, told in ((evidence, True), (_few(evidence), False)):
+        (alone,) = [card for card in VERDICT_SECTION.build(known).cards if card.question == ALONE]
+        table = any(part.grids for part in parts(ANSWERING_SECTION.build(known)))
+        assert alone.answer == "None" and ("hold one by one" in alone.why) == table == told
+
+
 def test_no_mean_over_dimensions_of_few_questions(make: Make) -> None:
     evidence = make(Made(categories=("big", "small")))
     (enough,) = parts(DIMENSIONS_SECTION.build(evidence))
@@ -233,11 +245,13 @@ def test_no_mean_over_dimensions_of_few_questions(make: Make) -> None:
     assert enough.rows[-1][3].text == "80.0" and {cell.text for cell in small.rows[-1][3:]} == {"–"}
 
 
-def test_numbers_for_dvc_name_their_model(make: Make) -> None:
+def test_the_model_of_the_numbers_for_dvc_is_named(make: Make) -> None:
     """Of few questions the first by name, since none is best."""
     evidence = make(Made(accuracy={"alpha": 0.5, "beta": 0.8}))
     for known, first in ((evidence, "beta"), (_few(evidence), "alpha")):
         write_for_dvc(known)
         headline = json.loads(Path("reports/headline.json").read_text("utf-8"))
         own = json.loads(Path(f"reports/headline/{first}.json").read_text("utf-8"))
-        assert headline == own | {"model": first} and representative(known, "shapes") == first
+        assert headline == own and representative(known, "shapes") == first
+        rests = {row[0].text: row[1].text for row in build_provenance(known)["chain"].rows}
+        assert f"{first} on shapes" in rests["reports/headline.json, for dvc metrics"]

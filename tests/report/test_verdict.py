@@ -100,8 +100,8 @@ def test_the_best_does_not_lift_those_who_guess(make: Make) -> None:
 def test_one_candidate_is_not_the_best_of_one(make: Make) -> None:
     """The model that is left out might be better."""
     evidence = make(Made(accuracy={"alpha": 0.8, "beta": 0.7}, datasets=("cubes", "shapes")))
-    mute = with_metric(evidence, "low_mass_rate", "dataset == 'cubes' and model == 'beta'", value=1.0)
-    view = VERDICT_SECTION.build(mute)
+    unranked = with_metric(evidence, "low_mass_rate", "dataset == 'cubes' and model == 'beta'", value=1.0)
+    view = VERDICT_SECTION.build(unranked)
     assert view.headline == "alpha is better than guessing on cubes."
     assert view.others.endswith("Elsewhere: alpha is best on shapes.")
 

@@ -80,7 +80,7 @@ def attempt(point: Point, made: Checkout, place: Path) -> dict[str, Any]:
         reference = judging.kept(made.path)
         orphan, before = _disturb(point, checkout, stage, place, found, free)
         told = judging.extractions(checkout.path)
-        _finish(point, checkout, stage, place, found)
+        _finish(point, checkout, place, found)
         if orphan:
             orphan.settle()
         _judge(checkout, reference, before, told, found)
@@ -137,7 +137,7 @@ def _edit(checkout: Checkout, stage: Stage) -> None:
         temporary.write_text(path.read_text("utf-8") + "# edited\n", "utf-8")
 
 
-def _finish(point: Point, checkout: Checkout, stage: Stage, place: Path, found: dict[str, Any]) -> None:
+def _finish(point: Point, checkout: Checkout, place: Path, found: dict[str, Any]) -> None:
     """The next plain command; where it fails, `vouch store sync` and the command again, which is a fault too.
 
     A dvc.lock that was cut short is what DVC refuses by itself: there `vouch store sync` is the way.

@@ -50,7 +50,7 @@ from vouch.tables.results import (
         "--detail", action="store_true", help="every prompt as asked, and all that is behind its answers"
     ),
     argument("--variation", names="variations", help="with --wrong: of this variation (default: original)"),
-    argument("--output", choices=OUTPUTS, help="with --wrong: of this request type (default: the main one)"),
+    argument("--output", choices=OUTPUTS, help="only this request type; with --wrong, default: the main one"),
     argument(
         "--limit", type=number(int, 1), default=20, help="with --wrong: most lines (default: %(default)s)"
     ),
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _check_options(options: argparse.Namespace) -> None:
     """Raises UserError for an option that has no meaning beside the others."""
-    of_wrong = {"--variation": options.variation, "--output": options.output}
+    of_wrong = {"--variation": options.variation}
     of_item = {"--model": options.model, "--detail": options.detail, "--images": options.images}
     unused, other = (of_item, "one question") if options.wrong is not None else (of_wrong, "--wrong")
     if name := next((name for name, value in unused.items() if value), None):
@@ -116,7 +116,13 @@ def _one(options: argparse.Namespace) -> str:
         known = OUTCOMES.read(intact(path), ["model"])["model"].unique().to_pylist()
         check_name("model", options.model, known, path)
     prompts = prompts_of(dataset, item["id"])
-    entries = answers(dataset, item, prompts, options.model)
+    entries = [
+        entry
+        for entry in answers(dataset, item, prompts, options.model)
+        if options.output in (None, entry["output"])
+    ]
+    if options.output and not entries:
+        raise UserError(f"{item['id'][:80]} of {dataset}: no answers as {options.output}; leave out --output")
     if options.images:
         images = ImageStore(intact(images_path(dataset)))
         written = write_images(options.images, prompts, images)

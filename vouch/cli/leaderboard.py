@@ -26,7 +26,7 @@ from vouch.pipeline.dag import read_dag
 from vouch.pipeline.state import states
 from vouch.report.gates import INFINITE, shown, too_small
 from vouch.tables import HEADLINE
-from vouch.tables.asked import ITEMS, ORIGINAL, OUTPUTS, items_path
+from vouch.tables.asked import DROPPED, ITEMS, ORIGINAL, OUTPUTS, items_path
 
 Line = tuple[str, str, str, str]  # dataset, variation, output, model
 Row = Mapping[str, Any]
@@ -84,10 +84,14 @@ def small(numbers: Cells) -> dict[str, str]:
 
 
 class Size(NamedTuple):
-    """The questions of a dataset, and the groups that they form (vouch/tables/asked.py)."""
+    """The questions of a dataset, and the groups that they form (vouch/tables/asked.py).
+
+    kept: the groups of those that the clean protocol keeps.
+    """
 
     items: int
     groups: int
+    kept: int
 
 
 def sizes(numbers: Cells) -> dict[str, Size]:
@@ -96,7 +100,7 @@ def sizes(numbers: Cells) -> dict[str, Size]:
     for (dataset, *_), of in numbers.items():
         items = of.get(ACCURACY, {}).get("items") or 0
         questions[dataset] = max(questions.get(dataset, 0), items)
-    return {dataset: _size(dataset) or Size(count, count) for dataset, count in questions.items()}
+    return {dataset: _size(dataset) or Size(count, count, count) for dataset, count in questions.items()}
 
 
 def _size(dataset: str) -> Size | None:
@@ -104,8 +108,11 @@ def _size(dataset: str) -> Size | None:
     path = items_path(dataset)
     if not path.exists():
         return None
-    groups = ITEMS.read(path, ("group",))["group"]
-    return Size(len(groups), len(pc.unique(groups)))
+    from vouch.metrics.join import has_any
+
+    items = ITEMS.read(path, ("group", "flags"))
+    kept = items.filter(pa.array(~has_any(items["flags"], DROPPED)))
+    return Size(len(items), *(len(pc.unique(part["group"])) for part in (items, kept)))
 
 
 def groups(numbers: Cells) -> dict[str, int]:

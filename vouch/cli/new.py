@@ -92,21 +92,14 @@ def run(options: argparse.Namespace) -> int:
       vouch new mine --data ../kites --data ../signs --model hub:OWNER/NAME --model http://127.0.0.1:8000/v1
       then: vouch use mine; dvc repro
     """
-    path = PROFILES / f"{options.name}.yaml"
-    if not re.fullmatch(NAME, options.name):
-        raise UserError(
-            f"{options.name[:80]}: a name is a lower-case letter, then lower-case letters, digits, _"
-        )
-    if path.exists():
-        raise UserError(f"{path}: exists already; take another name, or delete it")
+    path = _free_path(options.name)
     data = [lines_of(given) for given in options.data]
     questions = [count(path) for path in data]
     names = _distinct(
         "--data", [str(path) for path in data], [slug_of(_called(path), "data") for path in data]
     )
     datasets = dict(zip(names, map(_entry, data), strict=True))
-    before = MODELS.read_text(encoding="utf-8")
-    lock, named, notes = before, list[tuple[str, str]](), list[str]()
+    lock, named, notes = MODELS.read_text(encoding="utf-8"), list[tuple[str, str]](), list[str]()
     for wanted in options.model:
         lock, name, source = model_of(wanted, lock, notes)
         named.append((name, source))
@@ -116,19 +109,14 @@ def run(options: argparse.Namespace) -> int:
     letterless = without_letters(models, lock)
     outputs = [*([] if len(letterless) == len(models) else [LETTERS]), TEXT] if letterless else None
     text = _profile(options.name, datasets, models, trained, outputs)
-    try:
-        if lock != before:
-            write_text(MODELS, lock)
-        project = check_params(loads(as_params(text, str(path)), str(path)), str(path))
-        check_folders(models)
-    except UserError:
-        write_text(MODELS, before)
-        raise
+    project = _checked(text, path, lock, models)
     write_text(path, text)
     asks = f"{path} has `outputs: [{', '.join(outputs or ())}]`, so that its texts are scored"
-    bare = without_images(models, lock)
     notes = [
-        *(f"{name} takes no images: it is asked the questions without them" for name in bare),
+        *(
+            f"{name} takes no images: it is asked the questions without them"
+            for name in without_images(models, lock)
+        ),
         *(f"{name} gives no letters: {why}; {asks}" for name, why in letterless.items()),
         *notes,
         *(
@@ -139,6 +127,30 @@ def run(options: argparse.Namespace) -> int:
     ]
     _report(path, project, dict(zip(datasets, questions, strict=True)), notes)
     return 0
+
+
+def _free_path(name: str) -> Path:
+    """The file of a new profile. Raises UserError if the name cannot be taken."""
+    path = PROFILES / f"{name}.yaml"
+    if not re.fullmatch(NAME, name):
+        raise UserError(f"{name[:80]}: a name is a lower-case letter, then lower-case letters, digits, _")
+    if path.exists():
+        raise UserError(f"{path}: exists already; take another name, or delete it")
+    return path
+
+
+def _checked(text: str, path: Path, lock: str, models: dict[str, str]) -> Project:
+    """The project of a profile's text, with models.lock written. Raises UserError; then that is as before."""
+    before = MODELS.read_text(encoding="utf-8")
+    try:
+        if lock != before:
+            write_text(MODELS, lock)
+        project = check_params(loads(as_params(text, str(path)), str(path)), str(path))
+        check_folders(models)
+    except UserError:
+        write_text(MODELS, before)
+        raise
+    return project
 
 
 def _report(path: Path, project: Project, questions: dict[str, int], notes: list[str]) -> None:

@@ -72,25 +72,7 @@ def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
     records = [path for at in (RECEIPTS, STAMPS) for path in at.glob("[!.]*") if str(path) not in kept]
     receipts = [path for path in records if path.parent == RECEIPTS]
     outs_of_each = [*({*record.outs} for record in gone.values()), *({*_outs(path)} for path in receipts)]
-    made = set().union(*outs_of_each)
-    sources = {dep for stage in dag.stages.values() for dep in stage.deps if dep not in dag.maker}
-    sources -= {dep for stage in dag.stages.values() for dep in dag.fan_ins(stage)}
-    ours = set(dag.maker) | sources | {f"{root}/README.md" for root in _ROOTS}  # these pages are in git
-
-    pruning = Pruning()
-    parts = (path for at in (RECEIPTS.parent, RECEIPTS) for path in at.glob(".*.part"))
-    temporary = [path for path in parts if abandoned(path.name)]
-    for path in sorted(path for root in _ROOTS for path in _files(Path(root))):
-        if _at_or_below(path, ours):
-            continue
-        if part := next((name for name in path.parts if PART.fullmatch(name)), None):
-            temporary += [path] if abandoned(part) else []
-        elif path.name == MARKER or _OF_DVC.fullmatch(path.name):
-            temporary.append(path)
-        elif _at_or_below(path, made):
-            pruning.removed.append(str(path))
-        else:
-            pruning.left.append(str(path))
+    pruning, temporary = _judged(dag, set().union(*outs_of_each))
     if not force:
         lost = _lost(pruning.removed)
         beside = set().union(*(outs for outs in outs_of_each if any(_at_or_below(p, outs) for p in lost)))
@@ -109,6 +91,31 @@ def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
         if gone:
             _prune_lock(list(gone))
     return pruning
+
+
+def _judged(dag: Dag, made: set[str]) -> tuple[Pruning, list[Path]]:
+    """The files that no stage of `dag` makes, and unfinished ones that nobody writes any more.
+
+    made: what other stages made; those files are in `removed`.
+    """
+    sources = {dep for stage in dag.stages.values() for dep in stage.deps if dep not in dag.maker}
+    sources -= {dep for stage in dag.stages.values() for dep in dag.fan_ins(stage)}
+    ours = set(dag.maker) | sources | {f"{root}/README.md" for root in _ROOTS}  # these pages are in git
+    pruning = Pruning()
+    parts = (path for at in (RECEIPTS.parent, RECEIPTS) for path in at.glob(".*.part"))
+    temporary = [path for path in parts if abandoned(path.name)]
+    for path in sorted(path for root in _ROOTS for path in _files(Path(root))):
+        if _at_or_below(path, ours):
+            continue
+        if part := next((name for name in path.parts if PART.fullmatch(name)), None):
+            temporary += [path] if abandoned(part) else []
+        elif path.name == MARKER or _OF_DVC.fullmatch(path.name):
+            temporary.append(path)
+        elif _at_or_below(path, made):
+            pruning.removed.append(str(path))
+        else:
+            pruning.left.append(str(path))
+    return pruning, temporary
 
 
 def _files(root: Path) -> list[Path]:

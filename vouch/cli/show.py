@@ -31,6 +31,7 @@ from vouch.cli.leaderboard import (
 )
 from vouch.cli.printing import as_json, interval, number, paragraphs, plain, table, wrapped
 from vouch.metrics.blind import BLIND_GAIN, UNSOLVED_ACCURACY, WITH_IMAGE
+from vouch.metrics.metric import CLEAN
 from vouch.metrics.unranked import READING, unranked
 from vouch.pipeline.records import intact
 from vouch.report import caveats, formatting
@@ -123,15 +124,14 @@ def headline(now: Cells) -> str:
     """A line for each dataset, variation, request type and model, best accuracy first; then what it means."""
     columns = _present(now)
     lines = [(key, [_cell(column, now[key].get(column)) for column in columns]) for key in ordered(now)]
-    counts = sizes(now)
-    text = _table(now, counts, columns, lines)
+    titles = _titles(now, lines)
+    text = _table(now, titles, columns, lines)
     if not lines:
         return text
     targets = {1 - row["alpha"] for of in now.values() for row in of.values() if row["alpha"] is not None}
     legend = [LEGEND.format(target=f" (target {min(targets):g})" if len(targets) == 1 else "")]
     main = [index for index, column in enumerate(columns) if column in _HEADLINE]
-    grouped = any(size.groups < size.items for size in counts.values())
-    legend += [GROUPS] if grouped else []
+    legend += [GROUPS] if any(title.endswith((" group", " groups")) for title in titles.values()) else []
     legend += [ABSENT] if any(texts[index] == "n.a." for _, texts in lines for index in main) else []
     return f"{text}\n{paragraphs([*legend, *([BLIND_LEGEND] if blind_of(now) else [])])}"
 
@@ -181,7 +181,7 @@ def compared(now: Cells, then: Cells, every: bool = False, rev: str = "there") -
     same = len(now) - len(lines) - close
     what = "digits" if every else "digits or columns"
     more = f", {close} more differ only in {what} that are not shown" if close else ""
-    shown = _table(now, sizes(now), columns, lines, " ") if lines else ""
+    shown = _table(now, _titles(now, lines), columns, lines, " ") if lines else ""
     shown += paragraphs(f"only in {rev}: {line}" for line in _only_then(now, then))
     return shown + wrapped(f"{same} of {len(now)} lines are unchanged{more}")
 
@@ -212,27 +212,28 @@ def _present(*tables: Cells) -> list[Column]:
 
 
 def _table(
-    numbers: Cells, counts: Mapping[str, Size], columns: Sequence[Column], lines: Lines, *further: str
+    numbers: Cells, titles: Mapping[Line, str], columns: Sequence[Column], lines: Lines, *further: str
 ) -> str:
-    """Models stand below a line that names dataset, variation, request type and number of questions.
-
-    counts: the sizes of the datasets. further: heads of columns behind the numbers.
-    """
+    """Models stand below their title. further: heads of columns behind the numbers."""
     heads = [
         printing.Column(label(*column).replace(" LAC", ""), right=True, rank=_RANKS.get(column, _LAST))
         for column in columns
     ]
-    titles = {  # that of the first model
-        key[:3]: _title(key, numbers[key], counts[key[0]]) for key, _ in reversed(lines)
-    }
     blind = blind_of(numbers)
     rows = [[f" {key[3]}{' (blind)' if (key[0], key[3]) in blind else ''}", *texts] for key, texts in lines]
     return table(
         [printing.Column("model", cut=True), *heads, *map(printing.Column, further)],
         rows,
-        titles=[titles[key[:3]] for key, _ in lines],
+        titles=[titles[key] for key, _ in lines],
         empty="no results to show; `dvc repro` makes them, `vouch plan` says what is missing",
     )
+
+
+def _titles(numbers: Cells, lines: Lines) -> dict[Line, str]:
+    """The title of each line: that of the first model of its dataset, variation and request type."""
+    counts, firsts = sizes(numbers), {key[:3]: key for key, _ in reversed(lines)}
+    titles = {key[:3]: _title(key, numbers[key], counts[key[0]]) for key in firsts.values()}
+    return {key: titles[key[:3]] for key, _ in lines}
 
 
 def _title(key: Line, of: Mapping[Column, Row], size: Size) -> str:
@@ -242,20 +243,21 @@ def _title(key: Line, of: Mapping[Column, Row], size: Size) -> str:
         dataset,
         "" if variation == ORIGINAL else long_name(variation),
         "" if output == LETTERS else output,
-        _counted(of.get(ACCURACY, {}).get("items"), size),
+        _counted(of.get(ACCURACY, {}), size),
     ]
     return ", ".join(filter(None, words))
 
 
-def _counted(rows: int | None, size: Size) -> str:
-    """`4,344 prompts of 1,176 questions`, for this many rows behind an accuracy."""
+def _counted(accuracy: Row, size: Size) -> str:
+    """`4,344 prompts of 1,176 questions`: what an accuracy rests on. `faithful` knows no groups."""
+    rows = accuracy.get("items")
     if rows is None:
         return ""
     text = formatting.plural(rows, "question")
     if rows > size.items:
         text = f"{formatting.plural(rows, 'prompt')} of {formatting.plural(size.items, 'question')}"
-    grouped = size.groups < min(rows, size.items)
-    return f"{text} in {formatting.plural(size.groups, 'group')}" if grouped else text
+    grouped = size.kept < min(rows, size.items) and accuracy["protocol"] == CLEAN
+    return f"{text} in {formatting.plural(size.kept, 'group')}" if grouped else text
 
 
 def beside_the_blind(rows: Sequence[Row], now: Cells) -> str:

@@ -20,7 +20,8 @@ class WrongAnswers(NamedTuple):
     """The wrong answers of a model to one dataset, in one variation and request type.
 
     rows: of OUTCOMES, the most confident first. graded: how many answers there are, right ones included.
-    left_out: wrong answers to questions with defects, which the clean protocol drops; not in `rows`.
+    left_out: wrong answers to questions with defects, which the clean protocol drops; not in `rows`. several:
+    whether the model answers the dataset in other request types, too.
     """
 
     dataset: str
@@ -28,6 +29,7 @@ class WrongAnswers(NamedTuple):
     rows: list[Row]
     graded: int
     left_out: int
+    several: bool = False
 
 
 _COLUMNS = (
@@ -90,7 +92,8 @@ def _of_dataset(dataset: str, output: str, variation: str | None, rows: Sequence
     wrong = [row for row in kept if not row["correct"]]
     wrong.sort(key=_order)
     dropped = sum(row["clean_correct"] is None and row["correct"] is False for row in chosen)
-    return WrongAnswers(dataset, output, wrong, len(kept), dropped)
+    several = any(row["output"] != output for row in rows)
+    return WrongAnswers(dataset, output, wrong, len(kept), dropped, several)
 
 
 def _order(row: Row) -> tuple[float, str, str]:
@@ -164,7 +167,10 @@ def wrong_screen(model: str, variation: str | None, parts: Sequence[WrongAnswers
         text += f"and {more:,} more, less confident (--limit {len(rows)} lists all)\n"
     first = rows[0]
     words = ["vouch", "item", first["item"], "--dataset", first["dataset"], "--model", model]
-    return text + f"\nwhy the first one counts as wrong:\n  {plain(shlex.join(words))} --detail\n"
+    if any(part.several and part.dataset == first["dataset"] for part in parts):
+        words += ["--output", first["output"]]
+    words += ["--detail"] if variation else []  # without it, the original prompt is explained
+    return text + f"\nwhy the first one counts as wrong:\n  {plain(shlex.join(words))}\n"
 
 
 def _answer(entry: Row) -> str:

@@ -72,6 +72,8 @@ def calibration_error(
     [n] 1 or 0, or a share. The bins have equal widths or, with equal_mass, equal numbers of rows. Intervals:
     bootstrap over groups [n] about its median, since resampling moves the error upwards.
 
+    Raises ValueError that names the argument, and the row if one is at fault.
+
     >>> round(calibration_error([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0], bins=10).ece.value, 3)
     0.1
     """
@@ -139,7 +141,10 @@ def temperature(
 ) -> Temperature:
     """Temperature scaling (Guo, Pleiss, Sun and Weinberger 2017); arguments as for `prediction_sets`.
 
-    T is between 0.05 and 20; it is one of these bounds if all answers are correct or all are wrong.
+    T divides the logits and minimises the negative log-likelihood. It is between 0.05 and 20, and one of
+    these bounds if all answers are correct or all are wrong.
+
+    Raises ValueError that names the argument, and the row if one is at fault.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -191,11 +196,14 @@ def image_information(
     groups: ArrayLike | None = None,
     seed: int = 0,
 ) -> ImageInformation:
-    """How much information a model takes from the image.
+    """How much information a model takes from the image, in nats.
 
-    logits: [n, k] with the image. without: [n, k] of the same questions without it or with
-    another one; options in the same order. answers: as for `prediction_sets`. uncertainty is
-    H - alpha information, corrected the answer's share of softmax((1 + alpha) log p - alpha log q).
+    logits: [n, k] with the image. without: [n, k] of the same questions without it or with another one;
+    options in the same order. answers: as for `prediction_sets`. With p and q the softmax of the two, and H
+    the entropy of p, uncertainty is H - alpha information (VAUQ, Park et al. 2026), and corrected is the
+    answer's share of softmax((1 + alpha) log p - alpha log q) (VCD, Leng et al. 2024).
+
+    Raises ValueError that names the argument, and the row if one is at fault.
 
     >>> found = image_information([[2.0, 0.0], [0.0, 2.0]], [[0.0, 0.0], [0.0, 0.0]])
     >>> round(found.gain.value, 3)
@@ -240,6 +248,8 @@ def semantic_entropy(
     its first text (bidirectional entailment in Farquhar et al. 2024). All samples weigh the same or, with
     loglikelihoods of the same shape, by likelihood. noisy: samples for a disturbed image; the result is
     then the entropy of softmax(p + alpha (p - q)), VASE (Liao et al. 2025).
+
+    Raises ValueError that names the argument, and the row if one is at fault.
 
     >>> semantic_entropy([["red", "Red.", "blue", "red"]]).round(3).tolist()
     [0.562]
@@ -334,6 +344,8 @@ def read_answer(
 
     options: their texts as shown, empty if the question has none. labels: the marks before them; A, B, ... by
     default. question: needed to read texts that say yes or no by repeating words of the question.
+
+    Raises ValueError that names the argument.
 
     >>> read_answer("I think the answer is (B).", ["a cat", "a dog"])
     ReadAnswer(option=1, verdict='option', rule='statement', said='I think the answer is (B)')

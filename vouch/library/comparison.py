@@ -55,6 +55,8 @@ def compare(
     variance over groups, never below what flipping the signs of the groups could give. If you make several
     comparisons, correct the p-values yourself (Holm 1979).
 
+    Raises ValueError that names the argument, and the row if one is at fault.
+
     >>> compare([1, 1, 1, 0, 1, 1, 0, 1], [1, 0, 1, 0, 0, 1, 0, 0]).difference.value
     0.375
     """
@@ -106,9 +108,13 @@ def power(
 ) -> Power:
     """The differences that a paired comparison of this many questions would detect (Connor 1987).
 
-    discordant: share of the questions on which exactly one of the two is correct. design: variance divided by
-    that of independent questions, 1 + (questions of a group - 1) x their correlation (Kish 1965). claims:
-    the number of comparisons in Holm's correction.
+    Differences are of accuracies, 0 ... 1, and detected with a probability of 80 %. wanted: the difference
+    for which `needed` gives the number of questions. discordant: share of the questions on which exactly one
+    of the two is correct. design: variance divided by that of independent questions, 1 + (questions of a
+    group - 1) x their correlation (Kish 1965). significance: of the two-sided test. claims: the number of
+    comparisons in Holm's correction.
+
+    Raises ValueError that names the argument.
 
     >>> found = power(1000)
     >>> found
@@ -159,6 +165,8 @@ def regressions(
     probability of an alarm is at most false_alarms, however many names there are. That holds over repeated
     comparisons if `look` counts them from 1: the k-th spends 6 / (pi k)^2 of the bound. p is exact, from
     flipping the signs of the groups. allowed: losses up to this raise no alarm.
+
+    Raises ValueError that names the argument, and the row if one is at fault.
 
     >>> worse = [1] * 80 + [0] * 20
     >>> regressions({"a": [1] * 100, "b": worse}, {"a": worse, "b": worse}).alarms
@@ -221,6 +229,8 @@ def robustness(
     [n] questions that belong together. A guess among k options is consistent in 1/k of the cases or, if the
     answer flips, in 1 - 1/k.
 
+    Raises ValueError that names the argument, and the row if one is at fault.
+
     >>> robustness([0, 1, 2, 3], [0, 1, 2, 0], [0, 1, 1, 3], options=4).consistency.value
     0.75
     """
@@ -279,6 +289,8 @@ def prediction_powered(decided: Any, judged: Any, *, groups: ArrayLike | None = 
     decided: [n] 1 or 0 by people, NaN if they were not asked. judged: [n] 1 or 0, or a probability, by the
     judge. groups: [n] rows that are not independent. Prediction-powered inference (Angelopoulos et al. 2023)
     with the weight of PPI++: if the sample is random, the interval is valid for any bias of the judge.
+
+    Raises ValueError that names the argument, and the row if one is at fault.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

@@ -36,7 +36,7 @@ def mean_of(values: Any, groups: Any) -> Estimate:
 
 
 def over_splits(values: Any) -> Estimate:
-    """The mean over splits of one number each, with the 2.5 and 97.5 percentiles if there are several."""
+    """The mean of values [splits], with their 2.5 and 97.5 percentiles if there are several."""
     return Estimate(float(values.mean()), *(percentiles(values) if len(values) > 1 else (None, None)))
 
 
@@ -111,6 +111,8 @@ def corrupt(image: Any, kind: str, severity: int = 3) -> NDArray[np.uint8]:
 
     kind: an operation with levels, such as blur or noise; docs/variations.md#strengths has all of them.
     Random choices are determined by the pixels.
+
+    Raises ValueError that names the argument.
 
     >>> int(np.ptp(corrupt(np.full((8, 8, 3), 100, np.uint8), "contrast", 5)))
     0

@@ -58,6 +58,8 @@ def answering(
     0, or a share; for `threshold` and `bounds` less than 1 is wrong. groups: [n] questions that are not
     independent; one question of each group is drawn.
 
+    Raises ValueError that names the argument, and the row if one is at fault.
+
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> confidence = rng.random(2000)
@@ -104,7 +106,11 @@ def sampled_sets(
 ) -> SampledSets:
     """Prediction sets of sampled answers (TRON, Wang et al. 2024); each of its two levels gets half of alpha.
 
-    answers: [n][S] the sampled answers; equal answers have equal texts. correct: [n][S] which are correct.
+    The first level is that none of a question's samples is correct, the second that the set leaves the
+    correct ones out. answers: [n][S] the sampled answers; equal answers have equal texts. correct: [n][S]
+    which are correct. The other arguments are those of `prediction_sets`.
+
+    Raises ValueError that names the argument, and the row if one is at fault.
 
     >>> sampled_sets([["a", "b"]] * 100, [[True, False]] * 100).coverage
     1 (1 to 1)
@@ -154,6 +160,8 @@ def weighted_sets(
     new_features [m, d]: the properties that shift, such as embeddings of the images; the density ratio is the
     odds of a logistic regression. Coverage holds if nothing else shifts and the ratio is right. Check
     `effective` (if low: noise) and `infinite` (if high: too few calibration questions like the new ones).
+
+    Raises ValueError that names the argument, and the row if one is at fault.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -227,7 +235,7 @@ class PredictionSets(Result):
         """Sets [m, k] for new questions with logits [m, k], by the threshold of all n rows.
 
         seed, ids: for scores with a random term, as for `prediction_sets`. A question gets
-        the same set by itself and among others.
+        the same set by itself and among others. Raises ValueError that names the row at fault.
         """
         new = check.logits(logits)
         names = check.names(ids, "ids", len(new))
@@ -302,6 +310,8 @@ def coverage(sets: Any, answers: Any, groups: ArrayLike | None = None) -> Estima
 
     answers: [n] indices or a mask [n, k]. Interval: sandwich formula over groups (Liang and Zeger 1986), or
     exact if all sets hold one or none does (Clopper and Pearson 1934).
+
+    Raises ValueError that names the argument, and the row if one is at fault.
 
     >>> coverage([[True, False], [True, True], [False, True], [True, False]], [0, 1, 1, 1])
     0.75 (0 to 1)

@@ -29,7 +29,7 @@ from vouch.metrics.calibration import (
 )
 from vouch.metrics.conformal.figures import ScoredRows
 from vouch.metrics.conformal.sets import Splits
-from vouch.metrics.intervals import centred, group_sums, resampled
+from vouch.metrics.intervals import centred, group_sums, resampled_parts
 from vouch.metrics.metric import SHARE, Figure, Formulas, named, split_figure
 from vouch.metrics.responses import Array, Bools, Floats, Ints, count, entropy
 from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
@@ -398,27 +398,38 @@ def _resampled(probabilities: Probabilities, groups: Ints, config: "ScoreConfig"
         ],
     )
     widths = np.cumsum([bins] * 6 + [letters] * 2 + [surest] * 2)
-    parts = np.split(resampled(sums, config.seed), widths[:-1], axis=-1)
-    total = parts[0].sum(axis=-1, keepdims=True)
-    rests_on: tuple[tuple[Mapping[str, Callable[[Any], Any]], Any, Any], ...] = (
-        (OF_BINS, tally(wide, bins, confidence, correct), Bins(*parts[:3])),
-        (OF_MASS, tally(mass, bins, confidence, correct), Bins(*parts[3:6])),
-        (
-            OF_LETTERS,
-            Letters(picked.mean(axis=0), right.mean(axis=0)),
-            Letters(parts[6] / total, parts[7] / total),
-        ),
-        (OF_ORDER, _order(probabilities), Order(parts[8], parts[9])),
+    values = _of_sums(
+        tally(wide, bins, confidence, correct),
+        tally(mass, bins, confidence, correct),
+        Letters(picked.mean(axis=0), right.mean(axis=0)),
+        _order(probabilities),
     )
+    drawn = []
+    for totals in resampled_parts(sums, config.seed):
+        parts = np.split(totals, widths[:-1], axis=-1)
+        rows = parts[0].sum(axis=-1, keepdims=True)
+        by_letter = Letters(parts[6] / rows, parts[7] / rows)
+        drawn.append(_of_sums(Bins(*parts[:3]), Bins(*parts[3:6]), by_letter, Order(*parts[8:])))
     figures = []
-    for table, of_all, of_draws in rests_on:
-        for metric, formula in table.items():
-            draws = named(metric, formula(of_draws))
-            for name, value in named(metric, formula(of_all)).items():
-                if not np.isnan(value):
-                    ends = centred(float(value), draws[name])
-                    figures.append(Figure("", name, float(value), len(groups), *ends))
+    for name, value in values.items():
+        if not np.isnan(value):
+            ends = centred(float(value), np.concatenate([draws[name] for draws in drawn]))
+            figures.append(Figure("", name, float(value), len(groups), *ends))
     return figures
+
+
+def _of_sums(wide: Bins, mass: Bins, letters: Letters, order: Order) -> dict[str, Array]:
+    """All metrics of sums over rows, [...] by name."""
+    tables: tuple[tuple[Mapping[str, Callable[[Any], Array]], Any], ...] = (
+        *((OF_BINS, wide), (OF_MASS, mass)),
+        *((OF_LETTERS, letters), (OF_ORDER, order)),
+    )
+    return {
+        name: value
+        for table, given in tables
+        for metric, formula in table.items()
+        for name, value in named(metric, formula(given)).items()
+    }
 
 
 def _order(probabilities: Probabilities) -> Order:

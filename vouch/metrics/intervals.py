@@ -14,8 +14,8 @@ import scipy
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 
 RESAMPLES = 1000
-AT_ONCE = 1 << 18
-"""Groups that are drawn at a time, over all resamples; this limits the memory needed."""
+AT_ONCE, DRAWN = 100, 1 << 16
+"""The fewest resamples at a time, and about how many groups they draw: few enough for the cache."""
 KEPT = 1 << 20
 """The most draws of a bootstrap that are kept for the next table with as many groups."""
 LEVEL = 0.95
@@ -108,14 +108,19 @@ def _percentiles(ascending: Floats, shares: Sequence[float]) -> list[float]:
 
 
 def resampled(sums: "Array | scipy.sparse.csr_array", seed: int) -> Array:
-    """[RESAMPLES, s] totals of the group sums [G, s] when G groups are drawn with replacement.
+    """[RESAMPLES, s] totals of the group sums [G, s] when G groups are drawn with replacement."""
+    return np.concatenate([*resampled_parts(sums, seed)])
+
+
+def resampled_parts(sums: "Array | scipy.sparse.csr_array", seed: int) -> Iterator[Array]:
+    """The rows of `resampled`, some at a time.
 
     Sparse arithmetic without BLAS: one order of summation, whatever the number of threads.
     """
     sums = scipy.sparse.csr_array(sums)
     total = sums.shape[0]
     drawn = _kept_times(total, seed) if RESAMPLES * total <= KEPT else _times(total, seed)
-    return np.concatenate([times.astype(float) @ sums for times in drawn])
+    yield from (times.astype(float) @ sums for times in drawn)
 
 
 @lru_cache(maxsize=32)
@@ -148,7 +153,7 @@ def bootstrap(sums: Array, counts: Array, seed: int, resamples: int) -> Array:
 
 def _times_drawn(draw: Callable[[int], Ints], resamples: int, total: int) -> Iterator[Ints]:
     """How often each of `total` groups is drawn, some resamples at a time; draw(r): [r, total] groups."""
-    at_once = max(1, AT_ONCE // total)
+    at_once = max(AT_ONCE, DRAWN // total)
     for start in range(0, resamples, at_once):
         size = min(at_once, resamples - start)
         cells = draw(size) + np.arange(size)[:, None] * total

@@ -45,7 +45,7 @@ class Session:
         self.revision = f"{pin.engine}/{'.'.join(map(str, revisions))}"
         self._settings = {name: getattr(config, name) for name in self._kind.settings}
         on_cpu = config.device in ("auto", "cpu")  # only a run with fixed kernels may replace them
-        self.refused = ("cpu",) if on_cpu and config.reproducible == "auto" and fixed() else ()
+        self.excluded_devices = ("cpu",) if on_cpu and config.reproducible == "auto" and fixed() else ()
         """Devices whose stored answers are not used: a CPU without fixed kernels."""
         self.reasons = pin.reasoning is not None
 
@@ -76,7 +76,7 @@ class Session:
         asked = "-".join([self._pin.digest[:16], *settings])
         folder = Path(self.revision.replace("/", "-"), asked, dataset)
         root = ROOT / f"{output}-{RESPONSES[output].table.version}"
-        return WorkCache(root / folder, remembered(output, self.reasons), self.refused)
+        return WorkCache(root / folder, remembered(output, self.reasons), self.excluded_devices)
 
 
 class DatasetRequests:
@@ -282,21 +282,21 @@ def write(dataset: DatasetRequests) -> dict[str, Any]:
         if failing and asked == unanswered:
             output, why = min(failing.items(), key=lambda pair: OUTPUTS.index(pair[0]))
             raise UserError(f"{paths[output]}: none of {asked[output]} prompts has an answer; {why}")
-    if renamed:
-        print(
-            f"{dataset.label}: {renamed} of {answered} answers are flagged {OTHER_MODEL}: "
-            f"{dataset.model.another_name} (docs/add-a-model.md#what-is-asked-and-recorded)",
-            file=sys.stderr,
-        )
     counts = {output: unanswered[output] for output in OUTPUTS if unanswered[output]}
-    if not counts:
-        return {}
-    listed = ", ".join(f"{output} {count} of {asked[output]}" for output, count in counts.items())
-    print(
-        f"{dataset.label}: prompts without an answer: {listed}; {first[next(iter(counts))]}",
-        file=sys.stderr,
-    )
-    return {"unanswered": counts}
+    if renamed:
+        _warn(
+            dataset,
+            f"{renamed} of {answered} answers are flagged {OTHER_MODEL}: {dataset.model.another_name} "
+            "(docs/add-a-model.md#what-is-asked-and-recorded)",
+        )
+    if counts:
+        listed = ", ".join(f"{output} {count} of {asked[output]}" for output, count in counts.items())
+        _warn(dataset, f"prompts without an answer: {listed}; {first[next(iter(counts))]}")
+    return {"unanswered": counts} if counts else {}
+
+
+def _warn(dataset: DatasetRequests, text: str) -> None:
+    print(f"{dataset.label}: {text}", file=sys.stderr)
 
 
 def _known(dataset: DatasetRequests) -> Iterator[tuple[str, Member, list[dict[str, Any]]]]:

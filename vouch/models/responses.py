@@ -35,7 +35,10 @@ def restore(dataset: DatasetRequests) -> int:
             for output, key, answer in written(dataset):
                 if answer["device"] is None:  # the server does not support it: the next run asks again
                     continue
-                if key not in dataset.caches[output] and answer["device"] not in dataset.model.refused:
+                if (
+                    key not in dataset.caches[output]
+                    and answer["device"] not in dataset.model.excluded_devices
+                ):
                     dataset.caches[output].add(key, answer)
                     taken += 1
         finally:

@@ -52,18 +52,18 @@ class WorkCache:
     """The answers of one kind that one model gave under one engine and setting.
 
     folder: where new shards go; the folders beside it are read as well. fields: columns of an answer.
-    refused: devices whose answers count as unknown. clock: seconds, to flush by. `damaged` names the shards
-    that were left out.
+    excluded_devices: those whose answers count as unknown. clock: seconds, to flush by. `damaged` names the
+    shards that were left out.
     """
 
     def __init__(
         self,
         folder: Path,
         fields: pa.Schema,
-        refused: Collection[str] = (),
+        excluded_devices: Collection[str] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._folder, self._refused, self._clock = folder, refused, clock
+        self._folder, self._excluded, self._clock = folder, excluded_devices, clock
         self._schema = pa.schema([("key", pa.binary(KEY_BYTES)), *fields])
         self._index: dict[bytes, tuple[Path, int]] = {}
         self._pending: dict[bytes, Mapping[str, Any]] = {}
@@ -81,7 +81,7 @@ class WorkCache:
         """
         self._index.clear()
         self.damaged.clear()
-        columns = ["key", "device"] if self._refused else ["key"]
+        columns = ["key", "device"] if self._excluded else ["key"]
         paths = self._folder.parent.glob("*/*.parquet")
         for path in sorted(paths, key=lambda path: (path.parent != self._folder, path)):
             table = self._read(path, columns)
@@ -89,7 +89,7 @@ class WorkCache:
                 self.damaged.append(path.name)
                 continue
             for row, answer in enumerate(table.to_pylist()):
-                if answer["key"] in wanted and answer.get("device") not in self._refused:
+                if answer["key"] in wanted and answer.get("device") not in self._excluded:
                     self._index.setdefault(answer["key"], (path, row))
 
     def add(self, key: bytes, answer: Mapping[str, Any]) -> None:

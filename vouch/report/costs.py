@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from vouch.prompts.draft import IMAGES
@@ -57,6 +58,7 @@ EVEN = 1e-9
 """Flipping two options does not change the accuracy of guessing, up to rounding."""
 
 
+@lru_cache(maxsize=64)
 def costs(evidence: Evidence, dataset: str) -> Costs:
     """The costs for the main request type of a dataset, by model, variation, metric and score; without an
     interval that does not hold for so few questions (gates.py)."""

@@ -460,10 +460,14 @@ class Evidence:
         """Outcomes of all models on a dataset, for the variation and request type of the headlines."""
         return self._plain.get(dataset, self.outcomes.iloc[:0])
 
+    @cached_property
+    def _graded(self) -> dict[tuple[str, str], pd.DataFrame]:
+        known = {k: frame.dropna(subset=["clean_correct", "confidence"]) for k, frame in self._plain.items()}
+        return {(k, str(model)): own for k, frame in known.items() for model, own in frame.groupby("model")}
+
     def graded(self, dataset: str, model: str) -> pd.DataFrame:
         """The plain outcomes of one model that have a grade and a confidence."""
-        frame = self.plain_outcomes(dataset)
-        return frame[frame["model"] == model].dropna(subset=["clean_correct", "confidence"])
+        return self._graded.get((dataset, model), self.outcomes.iloc[:0])
 
     def confidences(self, dataset: str, model: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Confidence, grade and group number of the graded answers of a model."""

@@ -1,8 +1,8 @@
 """Writes the site: the pages that a registry finds, and all other files of reports/ except reports/items.
 
 First come the terms: words of terms.csv that get a dotted line on a page, with their definition and a link to
-the page Method. Then come the pages as HTML, and last the functions that write files. Every page is made here,
-also the ones that others keep outside of reports/ (`single_page`).
+the page Method. Then come the pages as HTML, and last the functions that write files. All pages are made
+here, even those that commands write outside of reports/ (`single_page`).
 """
 
 import csv
@@ -86,7 +86,10 @@ def _words() -> re.Pattern[str]:
 
 
 class Marker:
-    """Marks the terms of one page. root: the path from the page to reports/; None if it has no page Method."""
+    """Marks the terms of one page.
+
+    root: the path from the page to reports/; None for a page that stands alone, whose terms are not links.
+    """
 
     def __init__(self, root: str | None) -> None:
         self._root = root
@@ -319,14 +322,13 @@ def write_plots(evidence: Evidence) -> None:
 
 
 def write_for_dvc(evidence: Evidence) -> None:
-    """Writes what `dvc metrics` shows: headline.json of the first of `dvc_models` with its name, since it may
-    be another one in another run, and headline/MODEL.json of each."""
+    """Writes what `dvc metrics` shows: headline.json of the first of `dvc_models`, which the page Provenance
+    names, since it may be another one in another run; and headline/MODEL.json of each."""
     dataset, models = dvc_models(evidence)
     with replacing_folder(REPORTS / "headline") as folder:
         for model in models:
             write_json(folder / f"{model}.json", dvc_numbers(evidence, dataset, model))
-    first = {"model": models[0], **dvc_numbers(evidence, dataset, models[0])} if models else {}
-    write_json(REPORTS / "headline.json", first)
+    write_json(REPORTS / "headline.json", dvc_numbers(evidence, dataset, models[0]) if models else {})
 
 
 def write_site(files: Mapping[str, str], tables: Mapping[str, str], cache: RenderCache) -> None:

@@ -167,7 +167,7 @@ def solved_blind(table: pa.Table, output: str | None = None) -> frozenset[str]:
 
 
 def flags_of(item: Mapping[str, Any], solved: Collection[str]) -> list[str]:
-    """The flags of an item with that of BLIND. item: id and flags of ITEMS. solved: see `solved_blind`."""
+    """The flags of an item, with `solved_blind`. item: id and flags of ITEMS. solved: items that have it."""
     return [*(item["flags"] or ()), *([SOLVED_BLIND] if item["id"] in solved else [])]
 
 

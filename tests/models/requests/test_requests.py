@@ -214,7 +214,7 @@ def test_what_was_written_can_be_taken_over_and_written_again(project: Project) 
         prompt("unmarked/original", "what", [images[0]], labels="", outputs=[LETTERS]),
         prompt("talk/original", "why", [images[0]], earlier=[["q3/original"]], **repeats),
         prompt("unsupported/original", "why", [images[0]], earlier=[["long/original"]], **repeats),
-        prompt("silent/original", "why", outputs=()),
+        prompt("unasked/original", "why", outputs=()),
     ]
     project.ask(prompts, [*images, b"no image"])
     asked_first = project.extract().measured["answers"]["asked"]

@@ -67,7 +67,7 @@ def test_answers_of_a_sibling_folder_are_found_and_its_claim_is_its_own(tmp_path
 
 def test_answers_of_a_refused_device_are_unknown(tmp_path: Path) -> None:
     filled(tmp_path, range(2))
-    cache = WorkCache(tmp_path, FIELDS, refused=("cpu",))
+    cache = WorkCache(tmp_path, FIELDS, excluded_devices=("cpu",))
     cache.add(key("k1"), answer(5) | {"device": "cuda"})
     cache.flush()
     cache.look_up({key("k0"), key("k1")})

@@ -140,14 +140,15 @@ def _sets(
     numbers = np.unique([*first.groups, *second.groups], return_inverse=True)[1]
     cut, measured = len(first.groups), []
     most = max(map(len, second.p))
-    p = np.array([[*row, *[-1.0] * (most - len(row))] for row in second.p])
+    p = np.array([[*row, *[-1.0] * (most - len(row))] for row in second.p]).T.copy()  # [k, n]
     for split in group_splits(numbers, CALIBRATION, seed, SPLITS):
         calibrates, tests = split[:cut], ~split[cut:]
         if not calibrates.any() or not tests.any():
             return {}
         own = weights[0][calibrates]
         limits = weighted_thresholds(first.scores[calibrates], own, weights[1][tests], alpha)
-        size = ((-p[tests] <= limits[:, None]) & (p[tests] >= 0)).sum(axis=1)
+        tested = p[:, tests]
+        size = ((-tested <= limits) & (tested >= 0)).sum(axis=0)
         covered = second.scores[tests] <= limits
         effective = own.sum() ** 2 / (own**2).sum()
         measured.append((covered.mean(), size.mean(), np.isinf(limits).mean(), effective))
@@ -269,7 +270,11 @@ def _rounded(value: float) -> float | None:
 
 
 def trends(distances: Rows, rankings: Rows, seed: int) -> Rows:
-    """Rows of TRENDS from rows of DISTANCES and RANKINGS."""
+    """Rows of TRENDS from rows of DISTANCES and RANKINGS: do close datasets rank models alike?
+
+    That is the rank correlation, over pairs of datasets, of their distance and of how much their rankings
+    agree (rho of the ranker LINE); p by permuting datasets.
+    """
     lines = {
         (row["output"], row["dataset"], row["proxy"]): row["rho"]
         for row in rankings

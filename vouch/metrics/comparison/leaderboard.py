@@ -360,12 +360,13 @@ def _rows(
     indices = pairs.groupby(["model", "output", "variation"]).indices
     for model, output, variation in sorted(indices, key=lambda one: (one[0], OUTPUTS.index(one[1]), one[2])):
         members = indices[model, output, variation]
+        own = pairs.iloc[members]
         finite = infinite.isdisjoint({(model, output, variation), (model, output, ORIGINAL)})
-        of_sets = finite and _sets_comparable(pairs.iloc[members])
+        of_sets = finite and _sets_comparable(own)
         for metric, score, column in MEASURES:
             if metric == "set_size" and not of_sets:
                 continue
-            value, original = _values(pairs.iloc[members], metric, column)
+            value, original = _values(own, metric, column)
             known = ~np.isnan(value - original)
             if not known.any():
                 continue

@@ -129,20 +129,20 @@ _text_score("agreement", "Samples, agreement", "share that are the greedy text")
 
 @ranker("confidence", "Confidence", "probability of the chosen option", PROBABILITIES)
 def confidence(task: RankingTask) -> Array:
-    """The largest probability."""
+    """[models, items] the largest probability of the softmax over the options."""
     return highest(task.label_free[PROBABILITIES])
 
 
 @ranker("entropy", "Entropy", "of the options", PROBABILITIES, uncertainty=True)
 def minus_entropy(task: RankingTask) -> Array:
-    """Minus the entropy of the softmax over the options, nats."""
+    """[models, items] minus the entropy of the softmax over the options, nats."""
     p = task.label_free[PROBABILITIES]
     return np.where(np.isnan(p).all(axis=2), np.nan, 0.0 - entropy(p))
 
 
 @ranker("gap", "Gap", "between the two best options", PROBABILITIES)
 def gap(task: RankingTask) -> Array:
-    """Probability of the most probable option minus that of the next; 1 for a single option."""
+    """[models, items] largest probability minus the second largest; 1 for a single option."""
     p = task.label_free[PROBABILITIES]
     ordered = np.sort(np.where(np.isnan(p), 0.0, p), axis=2)
     second = ordered[:, :, -2] if p.shape[2] > 1 else 0.0
@@ -169,7 +169,7 @@ def sizes(task: RankingTask, proxy: RankingTask, alpha: float) -> Array:
 
 @proxy_ranker("set_size", "Set size", "threshold from another dataset", PROBABILITIES, uncertainty=True)
 def minus_size(task: RankingTask, proxy: RankingTask, alpha: float) -> Array:
-    """Minus the size of the LAC set."""
+    """[models, items] minus the size of the LAC set, see `sizes`."""
     return -sizes(task, proxy, alpha)
 
 
@@ -188,10 +188,11 @@ def certainty(task: RankingTask, proxy: RankingTask, alpha: float) -> Array:
 
 @proxy_ranker("atc", "Thresholded confidence", "threshold from another dataset", NLL, PROBABILITIES)
 def atc(task: RankingTask, proxy: RankingTask, alpha: float) -> Array:
-    """Average thresholded confidence: 1 if the model is surer than a threshold, else 0 (Garg et al. 2022).
+    """Average thresholded confidence (Garg et al. 2022).
 
-    The threshold makes the mean equal the model's performance on the labelled proxy. On the task, the mean
-    estimates the performance.
+    [models, items] 1 if the model is surer than a threshold, else 0; `alpha` is not used. The threshold makes
+    the mean equal the model's performance on the labelled proxy. On the task, the mean estimates the
+    performance.
     """
     return above(task.certainty, proxy.certainty, proxy.performance)
 

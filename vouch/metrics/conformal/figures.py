@@ -316,16 +316,13 @@ def _values(found: dict[str, Calibrated], kind: str, settings: Settings) -> Iter
 
 def _figures(drawn: list[Drawn], items: int) -> list[Figure]:
     """Means over the splits with percentiles; none for a number that is infinite in some split."""
-    if not drawn:
+    finite = [each for each in drawn if np.isfinite(each[-1]).all()]
+    if not finite:
         return []
-    values = np.stack([each for *_, each in drawn])
-    finite = np.isfinite(values).all(axis=1)
-    values, names = values[finite], [names for (*names, _), known in zip(drawn, finite, strict=True) if known]
-    lows, highs = np.percentile(values, SHARES, axis=1)
+    values = np.stack([each for *_, each in finite])
+    numbers = zip(finite, values.mean(axis=1), *np.percentile(values, SHARES, axis=1), strict=True)
     figures = []
-    for (score, metric, kind, alpha), mean, *ends in zip(
-        names, values.mean(axis=1), lows, highs, strict=True
-    ):
+    for (score, metric, kind, alpha, _), mean, *ends in numbers:
         low, high = (None, None) if metric == "infinite_threshold_rate" else map(float, ends)
         figures.append(Figure(score, metric, float(mean), items, low, high, kind, alpha))
     return figures

@@ -96,7 +96,7 @@ def _parameters(name: str, settings: Settings) -> dict[str, float]:
 
 @score("lac", "LAC", "1 - p(y): the smallest sets on average", "Sadinle, Lei and Wasserman 2019")
 def lac(ranked: Ranked) -> Floats:
-    """Least ambiguous classifier."""
+    """Least ambiguous set-valued classifier: s = 1 - p_k, so the number is -log p_k."""
     return _finite(-ranked.log_p)
 
 
@@ -107,7 +107,7 @@ def lac(ranked: Ranked) -> Floats:
     "Romano, Sesia and Candes 2020, without the random term",
 )
 def aps(ranked: Ranked) -> Floats:
-    """Equation 4 of the benchmark's paper to the letter, equal probabilities included."""
+    """s = sum of all p_j >= p_k: equation 4 of Kostumov et al. 2024, with letters of equal p."""
     return _finite(-ranked.log_below)
 
 
@@ -118,7 +118,7 @@ def aps(ranked: Ranked) -> Floats:
     "the same, with it",
 )
 def aps_randomised(ranked: Ranked) -> Floats:
-    """APS with its random term."""
+    """s = sum of all p_j > p_k plus u times the sum of all p_j = p_k, with u uniform, one for each row."""
     return _finite(-_log_beyond(ranked))
 
 
@@ -129,7 +129,7 @@ def aps_randomised(ranked: Ranked) -> Floats:
     "the same",
 )
 def aps_crossing(ranked: Ranked) -> Floats:
-    """0 for the most probable letter."""
+    """s = sum of all p_j > p_k; 0 for the most probable letter, so that it is in every set."""
     return _finite(-ranked.log_from)
 
 

@@ -91,13 +91,22 @@ def one_of_each(confidence: Floats, right: Floats, groups: Ints, seed: int) -> I
 
 
 def tail(answers: Array, errors: Array, max_risk: float) -> Array:
-    """P(at most this many errors among the answers) if a share `max_risk` were wrong (binomial law)."""
-    at_most = scipy.special.betainc(np.maximum(answers - errors, 1), errors + 1, 1 - max_risk)
-    return np.asarray(np.where(errors < answers, at_most, 1.0))
+    """P(at most `errors` of `answers` are wrong) if each were wrong with probability `max_risk`: the binomial
+    distribution function, by the incomplete beta function. answers, errors: counts of the same shape."""
+    return np.asarray(
+        np.where(
+            errors < answers,
+            scipy.special.betainc(np.maximum(answers - errors, 1), errors + 1, 1 - max_risk),
+            1.0,
+        )
+    )
 
 
 def upper_bound(answers: Array, errors: Array, level: float) -> Array:
-    """Upper bound of the share of wrong answers, with probability `level` (Clopper and Pearson 1934)."""
+    """Upper bound of the share of wrong answers, with probability `level` (Clopper and Pearson 1934).
+
+    answers, errors: counts of the same shape; 1 if all answers are wrong.
+    """
     bound = scipy.special.betaincinv(errors + 1, np.maximum(answers - errors, 1), level)
     return np.asarray(np.where(errors < answers, bound, 1.0))
 

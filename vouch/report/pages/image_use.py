@@ -162,20 +162,23 @@ def _looks_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     if not rows:
         return []
     grid = LOOKS_TABLE.grid(evidence, dataset, rows)
-    if evidence.is_mixed(dataset):  # the original accuracy counts questions that no variation of images asks
-        grid = replace(grid, rows=_of_same_questions(evidence, dataset, grid, [where for _, where in rows]))
+    grid = replace(grid, rows=_of_same_questions(evidence, dataset, grid, [where for _, where in rows]))
     return [*sentence_list(_looks_sentences(evidence, dataset)), grid]
 
 
 def _of_same_questions(
     evidence: Evidence, dataset: str, grid: Grid, asked: Sequence[Mapping[str, str]]
 ) -> list[list[Cell]]:
-    """The rows of a table, each with the original accuracy on the questions of its variation."""
+    """The rows of a table, each with the original accuracy on the questions of its variation, which may ask
+    fewer than the original prompts."""
     column = [each.label for each in grid.columns].index(LOOKS_TABLE.measures[0].column.label)
     known = costs(evidence, dataset)
     body = [list(row) for row in grid.rows]
     for row, where in zip(body, asked, strict=True):
         cost = known.get((where["model"], where["variation"], *ACCURACY))
+        whole = evidence.number(dataset, where["model"], "accuracy", variation=ORIGINAL)
+        if not evidence.is_mixed(dataset) and cost and whole and cost.items == whole.items:
+            continue
         row[column] = rounded(cost.original, *POINTS) if cost else MISSING
     return body
 

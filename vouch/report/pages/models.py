@@ -257,7 +257,7 @@ ACCURACY_AND_SET_SIZE_FIGURE = DatasetFigure(
 
 
 SET_SCORES = {name: SCORES[name].label for name in HEADLINE}
-COVERAGE_STEP = 22
+COVERAGE_STEP = 28
 COVERAGE_TIPS = alt.tips(".1%", model_n="Model", value="Coverage", low="from", high="to")
 
 
@@ -400,8 +400,8 @@ def _headline(evidence: Evidence, dataset: str) -> Grid:
 
 def _warnings(evidence: Evidence, dataset: str) -> list[str]:
     outcomes = evidence.plain_outcomes(dataset)
-    silent = outcomes["predicted"].isna() & outcomes["parser"].isna()
-    lost = outcomes[silent].groupby("model").size()
+    unread = outcomes["predicted"].isna() & outcomes["parser"].isna()
+    lost = outcomes[unread].groupby("model").size()
     warnings = undecided(evidence, dataset) if evidence.outputs(dataset)[0] == OUTPUT else []
     warnings += [
         f"{model} gave no readable answer to {formatting.plural(int(number), 'prompt')}."

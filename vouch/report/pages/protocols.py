@@ -198,9 +198,8 @@ def _infinite(evidence: Evidence, dataset: str) -> str:
     if not none:
         return ""
     return (
-        "The calibration half is too small for a finite threshold in every split of "
-        f"{formatting.listed(none)}: without one, a set holds all options. Coverage and set sizes are left "
-        "out."
+        f"The calibration half of {formatting.listed(none)} is too small for a finite threshold in some "
+        "splits or in all: without one, every set holds all options. Coverage and set sizes are left out."
     )
 
 

@@ -13,7 +13,7 @@ from vouch.report.evidence import AnswerCounts, Evidence
 from vouch.report.gates import MINIMUM, SIGNIFICANCE, TESTED
 from vouch.report.page import Page, PageSection
 from vouch.report.table import MISSING, Cell, Column, Grid, cells, whole
-from vouch.report.table_files import TABLES
+from vouch.report.table_files import TABLES, dvc_models
 from vouch.tables.asked import OUTPUTS, TEXT
 
 
@@ -81,7 +81,7 @@ def build_provenance(evidence: Evidence) -> dict[str, Any]:
     setup = evidence.setup
     return {
         "files": [f"{name}.csv" for name in TABLES],
-        "chain": _chain(),
+        "chain": _chain(evidence),
         "asked": _asked(setup) if setup.get("datasets") else None,
         "models": _models(evidence) if setup.get("models") else None,
         "answered": _answered(evidence.answered) if evidence.answered else None,
@@ -113,7 +113,9 @@ def stage_of(path: str) -> str:
     return maker if maker in ("", "compare") else f"{maker}@{key}"
 
 
-def _chain() -> Grid:
+def _chain(evidence: Evidence) -> Grid:
+    dataset, models = dvc_models(evidence)
+    first = f"{models[0]} on {dataset}, as in reports/headline" if models else "no model"
     columns = (Column("Number"), Column("Rests on"), Column("Made by"))
     rows = (
         ("Ranks, differences, changes by variation", "data/compare", "compare"),
@@ -123,6 +125,7 @@ def _chain() -> Grid:
         ("Every prompt in full", "data/prompts/DATASET.parquet", "vary@DATASET"),
         ("Rewritten questions", "data/rewrites/DATASET.parquet", "rewrite@DATASET"),
         ("Questions, answers, groups, flags", "data/items/DATASET.parquet", "prepare@DATASET"),
+        ("reports/headline.json, for dvc metrics", first, "report"),
     )
     return Grid("chain", "What each number rests on", columns, [cells(*row) for row in rows])
 

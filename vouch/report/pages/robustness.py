@@ -89,7 +89,8 @@ def _shift_panel(
     rows["scale"] = alt.Scale(domain=order)
     across = alt.shares("Coverage", least, 5)
     scale = alt.Scale(domain=list(VERDICT_COLOURS), range=list(VERDICT_COLOURS.values()))
-    colour = alt.Color("verdict:N", scale=scale)
+    legend = {"legend": alt.legend_columns(list(VERDICT_COLOURS), 180)} if narrow else {}
+    colour = alt.Color("verdict:N", scale=scale, **legend)
     base = alt.Chart(data[data["model"] == model]).encode(x=across, y=rows, color=colour)
     target = alt.target_name(aim)
     names = {alt.INTERVAL: alt.SOLID, target: alt.DASHED}

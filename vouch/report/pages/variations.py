@@ -103,7 +103,8 @@ def _variations_panel(
     scale = alt.Scale(domain=_domain(data), nice=False, zero=False)
     across = alt.X("value:Q", title=heading if last else None, scale=scale, axis=ticks)
     scores = alt.Scale(domain=list(VERDICT_COLOURS), range=list(VERDICT_COLOURS.values()))
-    colour = alt.Color("verdict:N", scale=scores) if judged else alt.value(alt.INK)
+    legend = {"legend": alt.legend_columns(list(VERDICT_COLOURS), 180)} if narrow else {}
+    colour = alt.Color("verdict:N", scale=scores, **legend) if judged else alt.value(alt.INK)
     base = alt.Chart(data[data["model"] == model]).encode(y=rows, color=colour)
     whiskers = alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x=across, x2="high:Q")
     return alt.layer(

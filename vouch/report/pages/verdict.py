@@ -125,8 +125,8 @@ def _sentence(clauses: Sequence[str], capital: bool = True) -> str:
 def _clauses(evidence: Evidence, model: str | None, datasets: Sequence[str]) -> list[str]:
     """On which of these datasets the preferred model is best, alone or tied, and on which no model is."""
     unasked = [name for name in datasets if only_blind(evidence, name)]
-    mute = [name for name in datasets if not evidence.candidates(name) and name not in unasked]
-    small = [name for name in datasets if evidence.is_small(name) and name not in (*mute, *unasked)]
+    without_models = [name for name in datasets if not evidence.candidates(name) and name not in unasked]
+    small = [name for name in datasets if evidence.is_small(name) and name not in (*without_models, *unasked)]
     large = [name for name in datasets if name in evidence.large]
     led = [name for name in large if leaders(evidence, name)]
     unseeing = [name for name in large if name not in led and above_chance(evidence, name)]
@@ -134,11 +134,11 @@ def _clauses(evidence: Evidence, model: str | None, datasets: Sequence[str]) -> 
     names = _seeing(evidence)
     who = names[0] if len(names) == 1 else "no model"
     others = []
-    if mute:
-        by_letters = evidence.outputs(mute[0])[0] == LETTERS
+    if without_models:
+        by_letters = evidence.outputs(without_models[0])[0] == LETTERS
         does = "answers with letters" if by_letters else "gives readable answers"
         does_not = "does not answer with letters" if by_letters else "does not give readable answers"
-        others.append(f"{who} {does if who == 'no model' else does_not}{_on(mute)}")
+        others.append(f"{who} {does if who == 'no model' else does_not}{_on(without_models)}")
     is_shown = "is shown" if who == "no model" else "is not shown"
     if unseeing:
         others.append(f"{who} {is_shown} to use the image{_on(unseeing)}")

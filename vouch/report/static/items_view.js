@@ -113,7 +113,7 @@ const view = (() => {
   const shares = (index, prompt, output, given, several) => {
     const marked = given.some(([, one]) => one.l >= 0);
     const title = (several ? OUTPUTS[output] : "Probability of each option") + (marked ? "; LAC, APS: in the set of the faithful split" : "");
-    const table = make("table", { class: "shares", style: `min-width:${6 + 3.2 * given.length}rem` }, make("caption", { text: title }));
+    const table = make("table", { class: "shares", style: `min-width:${6 + 3.4 * given.length}rem` }, make("caption", { text: title }));
     const row = (name, cell) => make("tr", {}, make("th", { scope: "row", text: name }), ...given.map(([, one]) => cell(one)));
     const body = make("tbody", {}, ...(prompt.options ?? []).map((option, place) => {
       const right = prompt.answers?.includes(place), added = prompt.order?.[place] < 0;
@@ -182,6 +182,11 @@ const view = (() => {
       only ? null : make("p", { class: "who", text: who }), said("pre", text)]));
   };
 
+  // Whether a variation changed nothing. Without its images that cannot be said.
+  const AS_ASKED = ["system", "turns", "text", "response", "options", "labels", "steps", "tiles"];
+  const unchanged = (prompt, original) => original && prompt !== original && (prompt.tiles ?? []).every(Boolean)
+    && AS_ASKED.every((name) => JSON.stringify(prompt[name]) === JSON.stringify(original[name]));
+
   const card = (dataset, index, item, prompt, shown) => {
     const name = index.variations[prompt.variation];
     const box = make("article", { class: "prompt", id: `prompt-${prompt.at}` },
@@ -189,6 +194,9 @@ const view = (() => {
     if (prompt.effect) {
       box.append(make("p", { class: "note", text: prompt.effect === "swapped"
         ? "Here the other answer is correct." : "Here all other answers are correct." }));
+    }
+    if (unchanged(prompt, item.prompts.find((one) => index.variations[one.variation] === "original"))) {
+      box.append(make("p", { class: "note", text: "The same as the original: the variation found nothing to change." }));
     }
     const shownThere = (prompt.tiles ?? []).map((tile, at) => [tile,
       `Image ${at + 1} as ${name} shows it${prompt.steps[at] ? `: ${prompt.steps[at]}` : ""}`]);

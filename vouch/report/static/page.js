@@ -155,7 +155,7 @@
     for (const each of closed) each.open = true;
     if (closed.length) target.scrollIntoView();
   };
-  if (document.querySelector("details.whole")) {
+  if (document.querySelector("main details")) {
     addEventListener("hashchange", unfold);
     document.addEventListener("click", (event) => { if (event.target.closest("a[href^='#']")) setTimeout(unfold); });
     unfold();

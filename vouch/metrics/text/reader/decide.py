@@ -71,7 +71,7 @@ class Weighed:
 
     @cached_property
     def unlisted(self) -> str:
-        """The text in lower case, blank where it only lists options: that says nothing."""
+        """The text in lower case, with lists of options blanked: a list endorses none of them."""
         low, parts, at = self.text.low, [], 0
         for index, it in enumerate(self.found):
             if self.kind(index) == LISTED and it.group.start >= at:
