@@ -150,6 +150,36 @@ def test_the_command_starts_in_a_subfolder_and_loads_no_model_library(bare: Path
     assert done.stdout == "1 []\n" and "run `dvc repro`" in done.stderr
 
 
+PRINTS_ITS_MODULES = (
+    "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); "
+    "from vouch.cli.main import main; sys.exit(main())"
+)
+NUMBERS = {"numpy", "pyarrow", "pandas", "scipy", "pydantic", "jinja2", "PIL"}
+OF_THE_REPORT = {"scipy.stats", "vouch.report.evidence", "vouch.library"}
+OF_SCORING = {"scipy.special", "scipy.sparse", "vouch.metrics.text", "rapidfuzz"}
+
+
+@pytest.mark.parametrize(
+    ("words", "absent"),
+    [
+        ("--help", NUMBERS),
+        ("completion models", NUMBERS),
+        ("show", OF_THE_REPORT | OF_SCORING | NUMBERS - {"numpy", "pyarrow", "scipy"}),
+        ("show --variations --wide", OF_THE_REPORT | OF_SCORING | {"pandas"}),
+        ("item kite-004 --dataset left", OF_THE_REPORT | {"pandas"}),
+        ("compare tiny_a tiny_b", {"scipy.stats", "vouch.library"}),
+    ],
+)
+def test_a_command_loads_no_library_that_it_does_not_use(scored: Path, words: str, absent: set[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PRINTS_ITS_MODULES, *words.split()], cwd=scored,
+        env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    loaded = set(done.stderr.split())
+    assert "vouch.cli.main" in loaded
+    assert not {name for name in loaded for one in absent if f"{name}.".startswith(f"{one}.")}
+
+
 def test_no_command_and_no_stage_that_asks_no_model_loads_torch() -> None:
     """It takes seconds: heavy imports stand in the functions that need them."""
     commands = [

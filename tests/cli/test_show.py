@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from dvc.repo import Repo
 
-from tests.cli.conftest import flat
+from tests.cli.conftest import Vouch, flat
 from tests.models.project import ROOT
 from vouch.cli.history import Version, _row, history, leaderboard_at
 from vouch.cli.leaderboard import Size, cells, small
@@ -52,6 +52,16 @@ def test_of_several_targets_and_thresholds_the_main_ones_are_shown() -> None:
         assert "Set size APS" in headline(found)
     (line,) = named(found)
     assert line["set_size_lac"]["value"] == 1.5 and line["model"] == "m"
+
+
+@pytest.mark.parametrize("words", ["", "--json", "--variations --wide", "--protocol faithful --wide"])
+def test_the_metrics_that_are_read_are_all_that_it_shows(
+    scored: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    monkeypatch.chdir(scored)
+    some = vouch("show", *words.split())
+    monkeypatch.setattr("vouch.cli.show._NEEDED", ())
+    assert vouch("show", *words.split()) == some and "tiny_a" in some
 
 
 @pytest.mark.parametrize(("rate", "coverage"), [(None, 1.0), (0.0, 1.0), (0.02, None), (1.0, None)])

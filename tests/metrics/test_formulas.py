@@ -3,6 +3,8 @@
 Sets and metrics against MAPIE, torchmetrics, scikit-learn and scipy.
 """
 
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -15,7 +17,7 @@ from scipy import optimize, special, stats
 from sklearn import metrics as sk
 
 from tests.metrics.given import Given
-from tests.metrics.simulated import config, simulate, values
+from tests.metrics.simulated import ROOT, config, simulate, values
 from vouch.metrics.calibration import equal_slots, fit, torchmetrics_slots
 from vouch.metrics.confidence import (
     Order,
@@ -101,6 +103,9 @@ def test_every_metric_is_declared_once() -> None:
     assert {name for name, metric in metrics().items() if metric.ranked and not metric.better} == set()
     assert find("selective_accuracy_80") is metrics()["selective_accuracy"]
     assert find("coverage_calibrated_on_10") is metrics()["coverage_calibrated_on"]
+    first = "from vouch.metrics.metric import find; print(find('accuracy_turn_2').label, find('accuracies'))"
+    done = subprocess.run([sys.executable, "-c", first], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "Accuracy of a turn None\n", "not that of `accuracy`, which is declared earlier"
     assert find("acuracy") is None
 
 

@@ -23,8 +23,7 @@ from vouch.papers.parc_tables import KINDS
 from vouch.prompts import build, variations
 from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import IMAGES, Draft, Item
-from vouch.prompts.variations import declared, variation
-from vouch.report.costs import in_words
+from vouch.prompts.variations import declared, in_words, variation
 from vouch.report.pages.severity import SEVERITY_FIGURE, severity_frame
 from vouch.tables import WITHOUT_IMAGE
 from vouch.tables.asked import FAMILIES, IMAGE_REVISIONS, LETTERS

@@ -21,10 +21,11 @@ from tests.report.project import (
     with_metric,
     with_rows,
 )
+from vouch.prompts.variations import in_words, meaning
 from vouch.report.cards import BREAKS, ELSEWHERE, FIRST, LOOKS
 from vouch.report.claims import image_claims, leaders
 from vouch.report.config import ReportConfig
-from vouch.report.costs import ACCURACY, changes, in_words, meaning, real_changes
+from vouch.report.costs import ACCURACY, changes, real_changes
 from vouch.report.evidence import Evidence
 from vouch.report.page import Beside
 from vouch.report.pages.calibration import UNCERTAINTY_SECTION

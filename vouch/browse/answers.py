@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import scipy
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from vouch.browse.items import Ints, ItemTable, cut, script_text, write_script
 from vouch.tables import asked as outputs
@@ -178,7 +178,7 @@ def _options(rows: Ints, lengths: Ints, logits: Floats, mass: Floats) -> OptionC
     padded = np.full((len(rows), int(lengths.max(initial=1))), -np.inf)
     padded[of, column] = logits
     with np.errstate(invalid="ignore"):
-        share = softmax(padded, axis=1)[of, column]
+        share = scipy.special.softmax(padded, axis=1)[of, column]
     share = np.where(np.isfinite(share), share, 0)
     order = np.lexsort((np.arange(len(logits)), -logits, of))
     ranks = np.empty(len(logits), dtype=np.int64)

@@ -11,13 +11,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy.stats import binomtest
+import scipy
 
 from vouch.cli.command import argument, command, json_argument, wide_argument
 from vouch.cli.compare_screen import screen
 from vouch.cli.gate import exit_status, failures, rule, unjudged
 from vouch.cli.guessing import Guess, guesses
 from vouch.cli.leaderboard import (
+    OF_LINES,
     Cells,
     Column,
     Row,
@@ -25,11 +26,11 @@ from vouch.cli.leaderboard import (
     cells,
     left_out,
     main_outputs,
+    over_all,
     small,
     warn_if_outdated,
 )
 from vouch.cli.printing import as_json
-from vouch.cli.scores import compared, model_or_file
 from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.leaderboard import GRAIN, differences
 from vouch.metrics.comparison.statistics import holm, intervals, means
@@ -54,6 +55,12 @@ _COLUMNS = (
     *("model", "dataset", "prompt", "group", "variation", "output", "correct", "clean_correct"),
     *(f"clean_size_{score}" for score in HEADLINE),
 )
+
+
+def model_or_file(name: str) -> str | Path:
+    """A file as an absolute path, since commands change the folder; a model's name has no dot and stays."""
+    path = Path(name)
+    return path.absolute() if path.suffix or path.is_file() else name
 
 
 @command(
@@ -116,6 +123,8 @@ def run(options: argparse.Namespace) -> int:
       vouch compare new old --fail-if "accuracy < -0.02" --fail-if "accuracy < 0 and p < 0.01"
     """
     if _has_files(options):
+        from vouch.cli.scores import compared  # loads the library, which models of a checkout do without
+
         print(compared(_files(options), options.json), end="")
         return 0
     if len(options.others) != 1:
@@ -146,7 +155,7 @@ def _entries(rows: Sequence[Row], options: argparse.Namespace, project: Project)
     """
     first, second = (_outcomes(name, rows, options) for name in (options.first, options.second))
     if options.variation == ORIGINAL:
-        everyone = cells(LEADERBOARD.read(intact(LEADERBOARD_PATH)).to_pylist(), "clean")
+        everyone = cells(over_all(LEADERBOARD.read(intact(LEADERBOARD_PATH)), OF_LINES), "clean")
         tested = corrected(DIFFERENCES.read(intact(DIFFERENCES_PATH)).to_pylist(), everyone)
         main, chances = main_outputs(everyone), guesses(project.score)
     else:
@@ -365,7 +374,8 @@ def counts(both: pd.DataFrame) -> dict[str, float | None] | None:
         "first_only": only[0],
         "second_only": only[1],
         "neither": int((~first & ~second).sum()),
-        "mcnemar_p": float(binomtest(min(only), sum(only)).pvalue) if sum(only) else 1.0,
+        # as scipy.stats.binomtest has it; loading scipy.stats takes longer than all else here
+        "mcnemar_p": min(1.0, 2 * float(scipy.special.bdtr(min(only), sum(only), 0.5))),
     }
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from vouch.cli.command import FILES, Command, argument, command, commands, fill, imported, purpose
 from vouch.pipeline.dag import PARAMS
-from vouch.pipeline.validation import NAME
 from vouch.pipeline.yaml12 import load
 
 SHELLS = ("bash", "zsh", "fish")
@@ -40,6 +39,7 @@ def _variations() -> list[Any]:
 
 
 def _items() -> Iterator[str]:
+    from vouch.pipeline.validation import NAME
     from vouch.tables.asked import ITEMS, items_path
 
     paths = map(items_path, filter(re.compile(NAME).fullmatch, map(str, _of("datasets"))))

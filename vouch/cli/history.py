@@ -1,11 +1,11 @@
 """How every model changed over the commits A..B."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from vouch.cli import printing
-from vouch.cli.leaderboard import Cells, Column, Line, cells, label
+from vouch.cli.leaderboard import Cells, Column, Line, Row, cells, label, over_all
 from vouch.cli.printing import number, paragraphs, table
 from vouch.cli.revision import FETCH, Revision, git, is_shallow, problem
 from vouch.pipeline.errors import UserError
@@ -135,7 +135,6 @@ def pins(revision: Revision) -> dict[str, str]:
     }
 
 
-def leaderboard_at(revision: Revision) -> list[dict[str, Any]]:
-    """Rows of the leaderboard at a revision. Raises UserError."""
-    rows: list[dict[str, Any]] = revision.read(LEADERBOARD, LEADERBOARD_PATH).to_pylist()
-    return rows
+def leaderboard_at(revision: Revision, metrics: Collection[str] = ()) -> list[Row]:
+    """Rows of the leaderboard at a revision, as `over_all` chooses them. Raises UserError."""
+    return over_all(revision.read(LEADERBOARD, LEADERBOARD_PATH), metrics)

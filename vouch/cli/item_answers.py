@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import softmax
+import scipy
 
 from vouch.cli.leaderboard import Row
 from vouch.metrics.metric import ALL, CLEAN, FAITHFUL, MARGINAL
@@ -193,7 +193,7 @@ def _options(
 ) -> list[dict[str, Any]]:
     """An entry for each option, for JSON; a number is null if it is unknown, or not finite."""
     with np.errstate(invalid="ignore"):
-        shares = softmax(scores).tolist() if scores else []
+        shares = scipy.special.softmax(scores).tolist() if scores else []
     of_option = {each["option"]: each for each in responses} if row["output"] == LIKELIHOOD else {}
     entries = []
     for index, score in enumerate(scores):

@@ -5,7 +5,7 @@ late, since they load pandas.
 """
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -13,12 +13,19 @@ import pyarrow.compute as pc
 
 from vouch.cli.printing import and_more, paragraphs
 from vouch.metrics.blind import BLIND_RATE
-from vouch.metrics.unranked import UNANSWERED, Place, outputs_of, unanswered_places, unranked
+from vouch.metrics.metric import ALL, find
+from vouch.metrics.unranked import (
+    OF_GATE,
+    UNANSWERED,
+    Place,
+    outputs_of,
+    unanswered_places,
+    unranked,
+)
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.state import states
-from vouch.report.gates import shown, too_small
+from vouch.report.gates import INFINITE, shown, too_small
 from vouch.tables import HEADLINE
-from vouch.tables.answered import first_problem
 from vouch.tables.asked import DROPPED, ITEMS, ORIGINAL, OUTPUTS, items_path
 
 Line = tuple[str, str, str, str]  # dataset, variation, output, model
@@ -26,6 +33,18 @@ Row = Mapping[str, Any]
 Column = tuple[str, str]  # metric and score
 Cells = Mapping[Line, Mapping[Column, Row]]
 ACCURACY = ("accuracy", "")
+OF_LINES = OF_GATE | {ACCURACY[0], BLIND_RATE, INFINITE, UNANSWERED}
+"""Metrics that decide which lines there are, in which order, and which of their numbers are shown."""
+
+
+def over_all(leaderboard: pa.Table, metrics: Collection[str] = ()) -> list[Row]:
+    """The rows over all categories, of some metrics or of all: a small part of LEADERBOARD, so that few rows
+    become Python objects."""
+    chosen = leaderboard.filter(pc.equal(leaderboard["category"], ALL))
+    if metrics:
+        chosen = chosen.filter(pc.is_in(chosen["metric"], pa.array(sorted(metrics))))
+    rows: list[Row] = chosen.to_pylist()
+    return rows
 
 
 def cells(rows: Iterable[Row], protocol: str, variations: bool = False) -> Cells:
@@ -44,7 +63,7 @@ def cells(rows: Iterable[Row], protocol: str, variations: bool = False) -> Cells
         dataset, variation = row["dataset"], row["variation"]
         main_sets = row["calibration"] in ("", "marginal") and row["alpha"] in alphas
         chosen = variations or variation == ORIGINAL or dataset not in with_original
-        if row["protocol"] == protocol and row["category"] == "all" and main_sets and variation and chosen:
+        if row["protocol"] == protocol and row["category"] == ALL and main_sets and variation and chosen:
             line = by_line.setdefault((dataset, variation, row["output"], row["model"]), {})
             line[row["metric"], row["score"]] = row
     return {key: shown(of) for key, of in by_line.items() if not _is_mute(of)}
@@ -145,16 +164,15 @@ def ordered(numbers: Cells) -> list[Line]:
 
 def label(metric: str, score: str) -> str:
     """The heading of a column: the metric's label, and the nonconformity score."""
-    from vouch.metrics.metric import metrics
-
-    return " ".join([metrics()[metric].label, *([score.upper()] if score in HEADLINE else [])])
+    declared = find(metric)
+    return " ".join([declared.label if declared else metric, *([score.upper()] if score in HEADLINE else [])])
 
 
 def long_name(variation: str) -> str:
     """A variation's description and code: `questions negated (ls_n)`; only the code if there is no other."""
     if variation in ("", ORIGINAL):
         return variation
-    from vouch.report.costs import named
+    from vouch.prompts.variations import named
 
     return named(variation)
 
@@ -165,13 +183,19 @@ def left_out(rows: Iterable[Row]) -> str:
 
     rows = list(rows)
     left = sorted(unranked(rows), key=lambda key: (key[1], key[0], key[2]))
-    problems = {place: first_problem(*place) for place in unanswered_places(rows)}
+    problems = {place: _problem(place) for place in unanswered_places(rows)}
     asked: dict[str, set[Place]] = {}
     for row in rows:
         asked.setdefault(row["dataset"], set()).add((row["model"], row["dataset"], row["output"]))
     return paragraphs(
         f"{dataset}: {model} {NOTE[output]}. {REMEDY[output]}" for model, dataset, output in left
     ) + paragraphs(without_answers(problems, asked))
+
+
+def _problem(place: Place) -> str:
+    from vouch.tables.answered import first_problem  # loads pydantic, and nearly every model has answers
+
+    return first_problem(*place)
 
 
 def warn_if_outdated() -> None:

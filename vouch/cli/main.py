@@ -1,5 +1,7 @@
 """Entry point of the `vouch` command: finds the command, runs it, and turns errors into one line."""
 
+import atexit
+import gc
 import os
 import sys
 import traceback
@@ -52,6 +54,9 @@ def main(argv: list[str] | None = None) -> int:
         interruption.begin()
         _check_text(given)
         command = _find(given)
+        if argv is None:  # a process of its own, which has no need to search its modules for cycles
+            gc.freeze()
+            atexit.register(gc.freeze)  # nor all its objects before it ends
         options = Parser(command).parse_args(given[len(command.name.split()) :])
         if not command.outside(options):
             os.chdir(_checkout())

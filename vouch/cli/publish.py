@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import scipy
 import yaml
-from scipy.special import log_softmax
 
 from vouch.cli.command import argument, command, one_of, path_argument
 from vouch.cli.leaderboard import warn_if_outdated
@@ -109,7 +109,7 @@ def _of_letters(prompt: Prompt, rows: Sequence[Mapping[str, Any]]) -> Answer | N
     logits = (rows[0]["logits"] or [])[: len(prompt["options"])]
     if rows[0]["problem"] or not any(map(math.isfinite, logits)):
         return None
-    return tuple(prompt["labels"]), tuple(log_softmax(logits).tolist())
+    return tuple(prompt["labels"]), tuple(scipy.special.log_softmax(logits).tolist())
 
 
 def _of_likelihood(prompt: Prompt, rows: Sequence[Mapping[str, Any]]) -> Answer | None:

@@ -21,7 +21,7 @@ from vouch.cli.against import (
 from vouch.cli.against_page import page, where
 from vouch.cli.command import argument, command, json_argument, path_argument
 from vouch.cli.history import leaderboard_at
-from vouch.cli.leaderboard import Line, cells, label, warn_if_outdated
+from vouch.cli.leaderboard import Line, cells, label, over_all, warn_if_outdated
 from vouch.cli.printing import WIDTH, as_json, cut, interval, number, wrapped
 from vouch.cli.revision import Revision
 from vouch.metrics.config import ScoreConfig
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _here() -> Side:
     """The results of this checkout. Raises UserError if there are none."""
-    rows = LEADERBOARD.read(intact(LEADERBOARD_PATH)).to_pylist()
+    rows = over_all(LEADERBOARD.read(intact(LEADERBOARD_PATH)))
     digests = Digests()
     outs = {stage.name: {out: digests.of(out) for out in stage.outs} for stage in read_dag().stages.values()}
     digests.save()

@@ -14,12 +14,6 @@ from vouch.report.gates import MINIMUM
 SHOWN = 30  # pairs on the screen; --json has all
 
 
-def model_or_file(name: str) -> str | Path:
-    """A file as an absolute path, since commands change the folder; a model's name has no dot and stays."""
-    path = Path(name)
-    return path.absolute() if path.suffix or path.is_file() else name
-
-
 def compared(files: Sequence[Path], json: bool) -> str:
     """The screen, or JSON, of one table or several logs. Raises UserError."""
     if missing := [each for each in files if not each.is_file()]:

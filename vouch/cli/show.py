@@ -9,6 +9,7 @@ from vouch.cli import printing
 from vouch.cli.command import argument, command, json_argument, one_of, wide_argument
 from vouch.cli.leaderboard import (
     ACCURACY,
+    OF_LINES,
     Cells,
     Column,
     Line,
@@ -23,6 +24,7 @@ from vouch.cli.leaderboard import (
     long_name,
     main_outputs,
     ordered,
+    over_all,
     sizes,
     small,
     warn_if_outdated,
@@ -32,8 +34,8 @@ from vouch.metrics.blind import BLIND_GAIN, UNSOLVED_ACCURACY, WITH_IMAGE
 from vouch.metrics.metric import CLEAN
 from vouch.metrics.unranked import READING, unranked
 from vouch.pipeline.records import intact
-from vouch.report import formatting
-from vouch.report.blind import answered, baselines, beaten
+from vouch.report import caveats, formatting
+from vouch.report.blind import OF_BASELINE, answered, baselines, beaten
 from vouch.report.gates import HEADLINE_COLUMNS, headline_columns
 from vouch.tables import HEADLINE
 from vouch.tables.asked import LETTERS, ORIGINAL
@@ -47,6 +49,9 @@ _FURTHER = (("f1", ""), ("yes_rate", ""), ("low_mass_rate", ""), ("judged_rate",
 _RANKS = {column: max(1, narrowest - 1) for column, narrowest in HEADLINE_COLUMNS.items()} | {ACCURACY: 0}
 _LAST = max(_RANKS.values()) + 1
 """Rank of the columns that are no headline: the first to be left out."""
+_NEEDED = OF_LINES | OF_BASELINE | {*READING, *caveats.OF_READING}
+_NEEDED |= {metric for metric, _ in (*_ALL, *_BESIDE, *_FURTHER, *caveats.METRICS)}
+"""Metrics of the table and of the lines below it."""
 LEGEND = (
     "Accuracy: share of the questions answered correctly. Coverage: share of the prediction sets (LAC) "
     "that contain the correct answer{target}. Set size: mean number of options in such a set; fewer are "
@@ -89,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
       vouch show --rev v1.0                  what changed since a commit, tag or branch
       vouch show --rev v1.0..HEAD            how every model changed over the commits between
     """
-    rows = LEADERBOARD.read(intact(LEADERBOARD_PATH)).to_pylist()
+    rows = over_all(LEADERBOARD.read(intact(LEADERBOARD_PATH)), _NEEDED)
     now = cells(rows, options.protocol, options.variations)
     if options.json:
         print(as_json(named(now)), end="")
@@ -100,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
         if ".." in options.rev:
             print(history(options.rev, options.protocol, options.variations), end="")
             return 0
-        then = cells(leaderboard_at(Revision(options.rev)), options.protocol, options.variations)
+        then = cells(leaderboard_at(Revision(options.rev), _NEEDED), options.protocol, options.variations)
         print(f"now, and in brackets what changed since {plain(options.rev)}")
         print(compared(now, then, options.wide, plain(options.rev)), end="")
     else:
@@ -273,12 +278,11 @@ def beside_the_blind(rows: Sequence[Row], now: Cells) -> str:
 
 def undecided(now: Cells) -> str:
     """Lines about texts that no rule decided, or that a judge read, and their effect on the accuracy."""
-    from vouch.report.caveats import OF_READING, bounds, of_judge
-
     lines = []
     for key in ordered(now):
         dataset, variation, _, model = key
         where = dataset if variation == ORIGINAL else f"{dataset}, {long_name(variation)}"
-        values = {name: now[key].get((name, ""), {}).get("value") for name in OF_READING}
-        lines += [f"{where}: {model}: {note}." for note in (*bounds(values), *of_judge(now[key]))]
+        values = {name: now[key].get((name, ""), {}).get("value") for name in caveats.OF_READING}
+        notes = [*caveats.bounds(values), *caveats.of_judge(now[key])]
+        lines += [f"{where}: {model}: {note}." for note in notes]
     return paragraphs(lines)

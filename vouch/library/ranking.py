@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.stats import rankdata
 
 from vouch.library import check
 from vouch.library.check import Ints
@@ -97,7 +97,7 @@ def rank_without_labels(
         drawn = _drawn_ranks(scores, numbers, start)
         means = scores.mean(axis=1)
         values[name] = dict(zip(task.models, means.tolist(), strict=True))
-        order = rankdata(-means.round(12), method="min").astype(int).tolist()
+        order = scipy.stats.rankdata(-means.round(12), method="min").astype(int).tolist()
         ranks[name] = dict(zip(task.models, order, strict=True))
         ends[name] = {m: percentiles(drawn[:, i]) for i, m in enumerate(task.models)}
     return LabelFreeRanking(values, ranks, ends)
@@ -108,7 +108,7 @@ def _drawn_ranks(values: Array, groups: Ints, seed: int) -> Array:
     sums = np.zeros((int(groups.max()) + 1, len(values)))
     np.add.at(sums, groups, values.T)
     counts = np.repeat(np.bincount(groups).astype(float)[:, None], len(values), axis=1)
-    return np.asarray(rankdata(-bootstrap(sums, counts, seed, RESAMPLES), method="min", axis=1))
+    return np.asarray(scipy.stats.rankdata(-bootstrap(sums, counts, seed, RESAMPLES), method="min", axis=1))
 
 
 def _values(ranker: Ranker, task: RankingTask, proxy: RankingTask | None, alpha: float) -> Array | None:

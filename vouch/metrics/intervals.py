@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
-from scipy import sparse
-from scipy.special import ndtri, stdtrit
+import scipy
 
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 
@@ -48,7 +47,7 @@ def mean_interval(values: Floats | Bools, groups: Ints, share: bool = True, leve
         return (0.0, 1 - bound) if centre == 0 else (bound, 1.0)
     residuals = np.bincount(groups, values - values.mean())
     variance = clusters / (clusters - 1) * float((residuals**2).sum()) / len(values) ** 2
-    reach = float(stdtrit(clusters - 1, (1 + level) / 2)) * math.sqrt(variance)
+    reach = float(scipy.special.stdtrit(clusters - 1, (1 + level) / 2)) * math.sqrt(variance)
     return max(0.0, centre - reach), min(1.0 if share else math.inf, centre + reach)
 
 
@@ -61,7 +60,7 @@ def signed_interval(values: Floats, groups: Ints) -> Interval:
 
 def wilson(hits: Floats, n: Floats) -> tuple[Floats, Floats]:
     """Intervals of shares hits / n of independent rows, arrays of equal shape (Wilson 1927). n: above 0."""
-    z = float(ndtri((1 + LEVEL) / 2))
+    z = float(scipy.special.ndtri((1 + LEVEL) / 2))
     centre, spread = hits + z * z / 2, z * np.sqrt(hits * (n - hits) / n + z * z / 4)
     return np.maximum((centre - spread) / (n + z * z), 0.0), np.minimum((centre + spread) / (n + z * z), 1.0)
 
@@ -79,7 +78,8 @@ def share_interval(values: Bools, groups: Ints) -> tuple[float, float]:
         residuals = values - share
         spread = float((np.bincount(groups, residuals) ** 2).sum()) * clusters / (clusters - 1)
         effect = max(1.0, spread / (float((residuals**2).sum()) * n / (n - 1)))
-        few = float(stdtrit(n - 1, (1 + LEVEL) / 2) / stdtrit(clusters - 1, (1 + LEVEL) / 2))
+        t_of_rows, t_of_groups = scipy.special.stdtrit([n - 1, clusters - 1], (1 + LEVEL) / 2).tolist()
+        few = t_of_rows / t_of_groups
         effective = n / effect * few**2
     n_and_groups = np.array([effective, clusters, clusters], dtype=np.float64)
     low, high = wilson(n_and_groups * [share, 1, 0], n_and_groups)
@@ -107,17 +107,17 @@ def _percentiles(ascending: Floats, shares: Sequence[float]) -> list[float]:
     return values
 
 
-def resampled(sums: Array | sparse.csr_array, seed: int) -> Array:
+def resampled(sums: "Array | scipy.sparse.csr_array", seed: int) -> Array:
     """[RESAMPLES, s] totals of the group sums [G, s] when G groups are drawn with replacement."""
     return np.concatenate([*resampled_parts(sums, seed)])
 
 
-def resampled_parts(sums: Array | sparse.csr_array, seed: int) -> Iterator[Array]:
+def resampled_parts(sums: "Array | scipy.sparse.csr_array", seed: int) -> Iterator[Array]:
     """The rows of `resampled`, some at a time.
 
     Sparse arithmetic without BLAS: one order of summation, whatever the number of threads.
     """
-    sums = sparse.csr_array(sums)
+    sums = scipy.sparse.csr_array(sums)
     total = sums.shape[0]
     drawn = _kept_times(total, seed) if RESAMPLES * total <= KEPT else _times(total, seed)
     yield from (times.astype(float) @ sums for times in drawn)
@@ -160,7 +160,9 @@ def _times_drawn(draw: Callable[[int], Ints], resamples: int, total: int) -> Ite
         yield np.bincount(cells.ravel(), minlength=size * total).reshape(size, total)
 
 
-def group_sums(groups: Ints, tallies: Sequence[tuple[Ints | int, np.ndarray, int]]) -> sparse.csr_array:
+def group_sums(
+    groups: Ints, tallies: Sequence[tuple[Ints | int, np.ndarray, int]]
+) -> "scipy.sparse.csr_array":
     """[G, all widths] sums by group: for one tally after another, the sum of its values in each slot.
 
     groups [n]: numbers. tallies: slots [n] in 0 ... width - 1 or one slot for all, values [n], width.
@@ -171,7 +173,8 @@ def group_sums(groups: Ints, tallies: Sequence[tuple[Ints | int, np.ndarray, int
     values = [np.asarray(each, dtype=np.float64) for _, each, _ in tallies]
     numbers = np.tile(np.unique(groups, return_inverse=True)[1], len(tallies))
     shape = (int(numbers.max()) + 1, int(starts[-1]))
-    return sparse.coo_array((np.concatenate(values), (numbers, np.concatenate(cells))), shape=shape).tocsr()
+    entries = np.concatenate(values), (numbers, np.concatenate(cells))
+    return scipy.sparse.coo_array(entries, shape=shape).tocsr()
 
 
 def centred(value: float, draws: Floats, level: float = LEVEL) -> Interval:

@@ -389,26 +389,6 @@ def reduced(protocol: str, block: Block, kept: Bools) -> list[Figure]:
     return figures
 
 
-declare(
-    "letter_mass",
-    "Letter mass",
-    "mean share of the first token's probability that lies on option letters",
-    better="higher",
-    unit=SHARE,
-    source="Wiegreffe et al. 2023, probability mass on answer choices",
-    detail="in both spellings (`A`, ` A`; digits often follow a space, which counts as answered)",
-)
-declare(
-    "low_mass_rate",
-    "Low letter mass",
-    "share of the prompts where an answer more probably begins with something else than a letter",
-    better="lower",
-    unit=SHARE,
-    source="after Wang et al. 2024, first tokens that are no letter",
-    detail="of the prompts where it is known, unanswered ones included; released logits have neither",
-)
-
-
 def letter_mass(protocol: str, asked: VariationPrompts, rows: Bools) -> list[Figure]:
     """Mean letter mass, and share of prompts with a low one, over the rows [m] that have a known mass.
 

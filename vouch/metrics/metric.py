@@ -94,6 +94,10 @@ class Formulas(Mapping[str, Formula]):
         return len(self._formulas)
 
 
+_DECLARING = ("blind", "unranked", "confidence", "text.scoring", "compared")
+"""Modules that declare metrics, or load those that do; the last two load much else."""
+
+
 def metrics() -> Mapping[str, Metric]:
     """All metrics by name. Loads the modules that declare them."""
     _load()
@@ -102,12 +106,19 @@ def metrics() -> Mapping[str, Metric]:
 
 @cache
 def _load() -> None:
-    for module in ("vouch.metrics.text.scoring", "vouch.metrics.compared", "vouch.metrics.blind"):
-        import_module(module)  # these load all other modules that declare metrics
+    for module in _DECLARING:
+        import_module(f"vouch.metrics.{module}")
 
 
 def find(name: str) -> Metric | None:
-    """The metric of a name in the metrics table, with or without `_KEY` at its end; None if unknown."""
+    """The metric of a name in the metrics table, with or without `_KEY` at its end; None if unknown.
+
+    Loads the modules that declare metrics, but no more of them if the name is that of a metric.
+    """
+    for module in _DECLARING:
+        if name in _METRICS:
+            return _METRICS[name]
+        import_module(f"vouch.metrics.{module}")
     known = metrics()
     while name not in known:
         name = name.rpartition("_")[0]

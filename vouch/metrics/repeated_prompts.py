@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import softmax
+import scipy
 
 from vouch.metrics.calibration import Probabilities, clean_probabilities, log_softmax
 from vouch.metrics.confidence import OF_LETTERS, Letters
@@ -173,7 +173,7 @@ def _priors(logs: Floats, group: Ints) -> Floats:
     sums = np.zeros((int(group.max()) + 1, logs.shape[1]))
     np.add.at(sums, group, logs)
     sums /= np.bincount(group)[:, None]
-    return np.asarray(softmax(sums, axis=1) if sums.shape[1] else sums)
+    return np.asarray(scipy.special.softmax(sums, axis=1) if sums.shape[1] else sums)
 
 
 declare("gap_to_likelihood", "Gap to likelihood", "accuracy minus that of likelihood")

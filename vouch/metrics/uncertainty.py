@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import softmax
+import scipy
 
 from vouch.metrics.calibration import mass_slots
 from vouch.metrics.confidence import BLOCKS, LEAST, Order, auroc
@@ -48,7 +48,7 @@ def image_information(log_p: Floats, log_q: Floats, alpha: float = ALPHA) -> Ans
     rows, chosen = np.arange(len(p)), log_p.argmax(axis=1)
     entropy, without = (-(each * of).sum(axis=1) for each, of in ((p, logs), (q, blind)))
     contrast = np.where(np.isfinite(log_p), (1 + alpha) * logs - alpha * blind, -np.inf)
-    corrected = softmax(contrast, axis=1)[rows, chosen]
+    corrected = scipy.special.softmax(contrast, axis=1)[rows, chosen]
     information = without - entropy
     gain = logs[rows, chosen] - blind[rows, chosen]
     return AnswerInformation(gain, information, entropy - alpha * information, corrected)

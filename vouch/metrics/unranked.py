@@ -18,12 +18,30 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.metric import CLEAN
+from vouch.metrics.metric import CLEAN, SHARE, declare
 from vouch.metrics.responses import Bools
 from vouch.tables.asked import LETTERS, ORIGINAL, OUTPUTS, TEXT
 
 UNANSWERED = "unanswered"
 LETTER_MASS, LOW_MASS_RATE = "letter_mass", "low_mass_rate"
+declare(
+    LETTER_MASS,
+    "Letter mass",
+    "mean share of the first token's probability that lies on option letters",
+    better="higher",
+    unit=SHARE,
+    source="Wiegreffe et al. 2023, probability mass on answer choices",
+    detail="in both spellings (`A`, ` A`; digits often follow a space, which counts as answered)",
+)
+declare(
+    LOW_MASS_RATE,
+    "Low letter mass",
+    "share of the prompts where an answer more probably begins with something else than a letter",
+    better="lower",
+    unit=SHARE,
+    source="after Wang et al. 2024, first tokens that are no letter",
+    detail="of the prompts where it is known, unanswered ones included; released logits have neither",
+)
 MOSTLY = 0.5
 """Share of the prompts with low letter mass above which a model answers in another form."""
 UNDECIDED_RATE = "undecided_rate"
@@ -31,6 +49,27 @@ JUDGED_RATE, ACCURACY_RULES = "judged_rate", "accuracy_rules"
 """For a model as judge: the share of the texts that it decided, and the accuracy without it."""
 SENSITIVITY, SPECIFICITY, OPTIONS = "judge_sensitivity", "judge_specificity", "options"
 """A judge measured by people's decisions; OPTIONS: the score of both for questions with options."""
+_SHARES = {  # of all texts; the lower the better
+    "unparsed_rate": ("Unparsed", "texts in which no answer is found"),
+    "refusal_rate": ("Refused", "texts that decline to answer"),
+    "several_rate": ("Several", "texts that name several options and choose none"),
+    UNDECIDED_RATE: ("Undecided", "texts in which no answer is found or that name several options"),
+}
+for _name, (_label, _help) in _SHARES.items():
+    declare(_name, _label, _help, better="lower", unit=SHARE, ranked=_name == "unparsed_rate")
+declare(
+    JUDGED_RATE,
+    "Judged",
+    "texts that no rule could decide and in which the judge found an option",
+    unit=SHARE,
+)
+declare(
+    ACCURACY_RULES,
+    "Accuracy without the judge",
+    "what no rule could decide counts as wrong",
+    better="higher",
+    unit=SHARE,
+)
 READING = ("unparsed_rate", "refusal_rate", "several_rate")
 """Shares of texts without a single answer; those of the first and the last count as undecided."""
 WORTH_SAYING = 0.02

@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -51,6 +50,8 @@ def check_place() -> None:
 
 def _seen() -> str:
     """A digest of everything that the check depends on: files that people edit, sizes and times of code."""
+    from importlib.metadata import version
+
     digest = hashlib.sha256(f"{sys.version} {version('pydantic')}".encode())
     for name in (*FILES, str(DEFINITION)):
         data = Path(name).read_bytes() if os.path.isfile(name) else b""

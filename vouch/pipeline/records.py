@@ -28,7 +28,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +94,8 @@ def write_records(
 
 def versions() -> dict[str, str]:
     """Versions of the installed libraries that can change an output."""
+    from importlib import metadata  # loads the parser of e-mail headers, which commands do without
+
     found = {}
     for name in _LIBRARIES:
         try:
@@ -259,7 +260,7 @@ def check_lock(path: Path = LOCK) -> None:
         )
 
 
-def read_lock(path: Path = LOCK) -> dict[str, StageRecord]:
+def read_lock(path: Path = LOCK) -> Mapping[str, StageRecord]:
     """DVC's records by stage name, empty if there is no dvc.lock. Raises UserError if it is damaged."""
     if not path.exists():
         return {}
@@ -267,7 +268,8 @@ def read_lock(path: Path = LOCK) -> dict[str, StageRecord]:
     return parse_lock(path.read_text("utf-8", "replace"), str(path))
 
 
-def parse_lock(text: str, name: str) -> dict[str, StageRecord]:
+@lru_cache(maxsize=1)
+def parse_lock(text: str, name: str) -> Mapping[str, StageRecord]:
     """DVC's records in the text of a dvc.lock, none in an empty one. Raises UserError; `name` is in it.
 
     The text may be that of any commit, and outputs are read from the cache by their digests, so a value that

@@ -1,7 +1,6 @@
 """The costs of prompt variations for a model, and the words and heat maps that show them.
 
-`costs` looks up the table of that name; `in_words` names a variation; `heat_map` is a table with one number
-for each model and variation.
+`costs` looks up the table of that name; `heat_map` is a table with one number for each model and variation.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from vouch.prompts.draft import IMAGES
-from vouch.prompts.variations import at_level
+from vouch.prompts.variations import at_level, in_words
 from vouch.report import formatting
 from vouch.report.evidence import Evidence, columns
 from vouch.report.gates import interval_holds
@@ -113,11 +112,6 @@ def is_original_to(evidence: Evidence, dataset: str, model: str, variation: str)
     return images_only and evidence.is_blind(dataset, model)
 
 
-def meaning(variation: str) -> str:
-    """The long name of a variation, or its code if it has none."""
-    return in_words(variation) or variation
-
-
 def beside_a_guess(cost: Cost) -> str:
     """Accuracy in the variation and in the original prompts, each with chance level; needs a `guess`."""
     assert cost.guess is not None
@@ -125,24 +119,6 @@ def beside_a_guess(cost: Cost) -> str:
         f"{formatting.percent(cost.value)} correct (chance {formatting.percent(cost.guess, 0)}) instead of "
         f"{formatting.percent(cost.original)} (chance {formatting.percent(1 - cost.guess, 0)})"
     )
-
-
-def in_words(variation: str) -> str | None:
-    """`images blurred, level 5`; for a combination, all of its parts. None if a part has no long name."""
-    parts = []
-    for part in variation.split("+"):
-        declaration, level = at_level(part) or (None, None)
-        if declaration is None or not declaration.label:
-            return None
-        strength = f"{level} prompts" if declaration.counts_prompts else f"level {level}"
-        parts.append(declaration.label if level is None else f"{declaration.label}, {strength}")
-    return " + ".join(parts)
-
-
-def named(variation: str) -> str:
-    """The long name and the code of a variation: `negated question (ls_n)`."""
-    name = in_words(variation)
-    return f"{name} ({variation})" if name else variation
 
 
 def variation_cell(variation: str) -> Cell:

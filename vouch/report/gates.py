@@ -18,7 +18,7 @@ from collections.abc import Hashable, Mapping
 from math import sqrt
 from typing import Any, NamedTuple, TypeVar
 
-from scipy.special import betainc, stdtr, stdtrit
+import scipy
 
 from vouch.metrics.blind import UNSOLVED_ACCURACY, WITH_IMAGE
 from vouch.metrics.comparison import statistics
@@ -143,13 +143,13 @@ def share_claim(value: float, low: float | None, high: float | None, groups: int
     """
     if low is None or high is None:
         return Claim(value, null, value, value, groups, None)
-    error = max(value - low, high - value) / stdtrit(max(groups - 1, 1), 0.975)
+    error = max(value - low, high - value) / scipy.special.stdtrit(max(groups - 1, 1), 0.975)
     answers = value * (1 - value) / error**2 if 0 < value < 1 and error else float(groups)
     correct = value * answers
     if value > null:
-        tail = betainc(correct, answers - correct + 1, null)
+        tail = scipy.special.betainc(correct, answers - correct + 1, null)
     else:
-        tail = 1 - betainc(correct + 1, answers - correct, null) if correct < answers else 1.0
+        tail = 1 - scipy.special.betainc(correct + 1, answers - correct, null) if correct < answers else 1.0
     return Claim(value, null, low, high, groups, min(1.0, 2 * float(tail)))
 
 
@@ -162,7 +162,7 @@ def difference_claim(
     error = (high - low) / INTERVAL
     if not error:
         return Claim(value, null, low, high, groups, 1.0 if value == null else None)
-    p = 2 * float(stdtr(max(groups - 1, 1), -abs(value - null) / error))
+    p = 2 * float(scipy.special.stdtr(max(groups - 1, 1), -abs(value - null) / error))
     return Claim(value, null, low, high, groups, p)
 
 

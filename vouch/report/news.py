@@ -7,6 +7,7 @@ measured at the favourable end of its interval.
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from vouch.prompts.variations import named
 from vouch.report import formatting
 from vouch.report.claims import (
     NEGLIGIBLE,
@@ -16,7 +17,7 @@ from vouch.report.claims import (
     overconfident,
     preferred,
 )
-from vouch.report.costs import ACCURACY, costs, named
+from vouch.report.costs import ACCURACY, costs
 from vouch.report.evidence import Evidence
 
 

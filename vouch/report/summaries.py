@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from vouch.metrics.conformal.selective import TOLERATED
 from vouch.metrics.uncertainty import CONFIDENCE
+from vouch.prompts.variations import meaning
 from vouch.report import formatting
 from vouch.report.claims import (
     CHOSEN,
@@ -22,7 +23,7 @@ from vouch.report.claims import (
     overused_letters,
     without_image,
 )
-from vouch.report.costs import ACCURACY, costs, is_control, is_original_to, meaning
+from vouch.report.costs import ACCURACY, costs, is_control, is_original_to
 from vouch.report.coverage import TRANSFER, coverage_verdict, transfer_coverages
 from vouch.report.evidence import Evidence, Number
 from vouch.tables.asked import ORIGINAL, TYPOGRAPHIC

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import scipy
 from numpy.typing import NDArray
-from scipy.special import stdtr
-from scipy.stats import rankdata
 
 from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.leaderboard import GRAIN
@@ -82,7 +81,7 @@ def p_values(x: Array, y: Array) -> tuple[float, float]:
     if abs(rho) == 1:
         return least, least
     t = abs(rho) * math.sqrt((count - 2) / (1 - rho**2))
-    return max(least, float(2 * stdtr(count - 2, -t))), least
+    return max(least, float(2 * scipy.special.stdtr(count - 2, -t))), least
 
 
 @cache
@@ -92,7 +91,7 @@ def _permutations(count: int) -> NDArray[np.int64]:
 
 def _ranks(values: Array) -> Array:
     """Twice the ranks: whole numbers, whose sums are exact."""
-    return np.asarray(np.rint(2 * rankdata(values, axis=-1)))
+    return np.asarray(np.rint(2 * scipy.stats.rankdata(values, axis=-1)))
 
 
 def _pearson(x: Array, y: Array) -> Array:
@@ -196,7 +195,9 @@ def _combined(found: Sequence[Ranking]) -> Iterator[Ranking]:
     places = [[ranking.models.index(model) for model in models] for ranking in found]
 
     def mean(values: Sequence[Array]) -> Array:
-        ranks = [2 * rankdata(v[..., own], axis=-1) for v, own in zip(values, places, strict=True)]
+        ranks = [
+            2 * scipy.stats.rankdata(v[..., own], axis=-1) for v, own in zip(values, places, strict=True)
+        ]
         return np.asarray(np.sum(ranks, axis=0) / (2 * len(found) * len(models)))
 
     keys, first = {"ranker": COMBINED, "score": "", "proxy": ""}, found[0]
@@ -330,7 +331,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _rows(ranking: Ranking, models: Sequence[str]) -> Rows:
-    ranks = rankdata(-ranking.values, method="min").astype(int).tolist()
+    ranks = scipy.stats.rankdata(-ranking.values, method="min").astype(int).tolist()
     columns = ranking.values.tolist(), ranks, ranking.performance.tolist()
     return [
         ranking.keys | {"model": models[model], "value": value, "rank": rank, "performance": performance}

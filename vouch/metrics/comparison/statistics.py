@@ -12,8 +12,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri, stdtr, stdtrit
 
 from vouch.metrics.intervals import LEVEL, SHARES, Interval, bootstrap, mean_interval, share_interval
 from vouch.metrics.metric import SHARE, declare
@@ -79,7 +79,7 @@ def p_values(mean: Array, sums: Array, counts: Array) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(mean == 0, 0.0, np.abs(mean) / error)
     least = np.exp2(1.0 - np.maximum((sums != 0).sum(axis=0), 1))
-    return np.asarray(np.maximum(2 * stdtr(freedom, -t), least))
+    return np.asarray(np.maximum(2 * scipy.special.stdtr(freedom, -t), least))
 
 
 def holm(p_values: list[float | None]) -> list[float | None]:
@@ -123,7 +123,8 @@ def detectable(error: float, significance: float = 0.05, claims: int = 1) -> flo
     claims: how many tests are corrected together, as Holm's correction treats the smallest p (normal,
     two-sided).
     """
-    return float(ndtri(1 - significance / 2 / max(claims, 1)) + ndtri(POWER)) * error
+    reach, power = scipy.special.ndtri([1 - significance / 2 / max(claims, 1), POWER]).tolist()
+    return float(reach + power) * error
 
 
 def deviation(low: float, high: float, items: int) -> float:
@@ -251,7 +252,7 @@ def prediction_powered(decided: Floats, judged: Floats, groups: Ints) -> Powered
     value = weight * float(others.mean()) + float((people - weight * same).mean())
     count = len(np.unique(groups)) + 2
     variance = count / (count - 1) * float(((by_people + weight * by_judge) ** 2).sum())
-    reach = float(stdtrit(clusters - 1, (1 + LEVEL) / 2)) * math.sqrt(variance)
+    reach = float(scipy.special.stdtrit(clusters - 1, (1 + LEVEL) / 2)) * math.sqrt(variance)
     value = min(1.0, max(0.0, value))
     return Powered(value, max(0.0, value - reach), min(1.0, value + reach), weight)
 
@@ -309,7 +310,7 @@ def agreement(decided: Bools, judged: Bools, groups: Ints) -> Agreement:
         left = _kappa(total - by_group)
         variance = (count - 1) / count * float(((left - left.mean()) ** 2).sum())
         if variance > 0:
-            reach = float(stdtrit(count - 1, (1 + LEVEL) / 2)) * math.sqrt(variance)
+            reach = float(scipy.special.stdtrit(count - 1, (1 + LEVEL) / 2)) * math.sqrt(variance)
             ends = max(-1.0, kappa - reach), min(1.0, kappa + reach)
     return Agreement(
         len(decided),

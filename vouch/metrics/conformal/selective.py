@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betainc, betaincinv
+import scipy
 
 from vouch.metrics.conformal.sets import Splits, quantile
 from vouch.metrics.intervals import Interval, mean_interval
@@ -94,7 +94,11 @@ def tail(answers: Array, errors: Array, max_risk: float) -> Array:
     """P(at most `errors` of `answers` are wrong) if each were wrong with probability `max_risk`: the binomial
     distribution function, by the incomplete beta function. answers, errors: counts of the same shape."""
     return np.asarray(
-        np.where(errors < answers, betainc(np.maximum(answers - errors, 1), errors + 1, 1 - max_risk), 1.0)
+        np.where(
+            errors < answers,
+            scipy.special.betainc(np.maximum(answers - errors, 1), errors + 1, 1 - max_risk),
+            1.0,
+        )
     )
 
 
@@ -103,7 +107,7 @@ def upper_bound(answers: Array, errors: Array, level: float) -> Array:
 
     answers, errors: counts of the same shape; 1 if all answers are wrong.
     """
-    bound = betaincinv(errors + 1, np.maximum(answers - errors, 1), level)
+    bound = scipy.special.betaincinv(errors + 1, np.maximum(answers - errors, 1), level)
     return np.asarray(np.where(errors < answers, bound, 1.0))
 
 

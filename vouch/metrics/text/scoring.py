@@ -247,14 +247,6 @@ def sampled_figures(block: TextBlock, rows: Ints, config: ScoreConfig, names: Se
     return figures
 
 
-_SHARES = {  # of all texts; the lower the better
-    "unparsed_rate": ("Unparsed", "texts in which no answer is found"),
-    "refusal_rate": ("Refused", "texts that decline to answer"),
-    "several_rate": ("Several", "texts that name several options and choose none"),
-    "undecided_rate": ("Undecided", "texts in which no answer is found or that name several options"),
-}
-for _name, (_label, _help) in _SHARES.items():
-    declare(_name, _label, _help, better="lower", unit=SHARE, ranked=_name == "unparsed_rate")
 _HITS, _LI = "choices that are answered with a mark in brackets", "Li et al. 2023"
 declare("format_hit_rate", "Format hits", _HITS, better="higher", unit=SHARE, ranked=True, source=_LI)
 _STATES = "share of the texts that state how sure the model is"
@@ -262,10 +254,6 @@ declare("stated_rate", "Stated", _STATES, unit=SHARE, source="Xiong et al. 2024"
 _BRIER = "squared distance between confidence and whether the answer is correct, 0 to 1"
 _UNIT = "squared distance"
 declare("brier_answer", "Brier of the answer", _BRIER, better="lower", unit=_UNIT, source="Brier 1950")
-_JUDGED = "texts that no rule could decide and in which the judge found an option"
-declare("judged_rate", "Judged", _JUDGED, unit=SHARE)
-_RULES = "what no rule could decide counts as wrong"
-declare("accuracy_rules", "Accuracy without the judge", _RULES, better="higher", unit=SHARE)
 Measures = Mapping[tuple[str, str], Numbers]
 """Values [n] by score and metric, NaN if unknown."""
 

@@ -139,6 +139,29 @@ def at_level(name: str) -> tuple[Declaration, int | None] | None:
     return (known[base], int(match[2]) if match else None) if base in known else None
 
 
+def in_words(variation: str) -> str | None:
+    """`images blurred, level 5`; for a combination, all of its parts. None if a part has no long name."""
+    parts = []
+    for part in variation.split("+"):
+        declaration, level = at_level(part) or (None, None)
+        if declaration is None or not declaration.label:
+            return None
+        strength = f"{level} prompts" if declaration.counts_prompts else f"level {level}"
+        parts.append(declaration.label if level is None else f"{declaration.label}, {strength}")
+    return " + ".join(parts)
+
+
+def meaning(variation: str) -> str:
+    """The long name of a variation, or its code if it has none."""
+    return in_words(variation) or variation
+
+
+def named(variation: str) -> str:
+    """The long name and the code of a variation: `negated question (ls_n)`."""
+    name = in_words(variation)
+    return f"{name} ({variation})" if name else variation
+
+
 def documentation() -> str:
     """The rows of the table in docs/variations.md."""
     rows = ["| name | what changes | answers | family | not applicable to |", "|---|---|---|---|---|"]

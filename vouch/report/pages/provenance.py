@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+from vouch.prompts.variations import in_words
 from vouch.report import formatting
 from vouch.report.claims import baselines, representative
-from vouch.report.costs import in_words
 from vouch.report.evidence import AnswerCounts, Evidence
 from vouch.report.gates import MINIMUM, SIGNIFICANCE, TESTED
 from vouch.report.page import Page, PageSection

@@ -11,10 +11,11 @@ import pandas as pd
 from markupsafe import Markup
 
 from vouch.metrics.unranked import LETTER_MASS, LOW_MASS_RATE
+from vouch.prompts.variations import meaning, named
 from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
 from vouch.report.claims import CHOSEN, RIGHT, chosen, overused_letters
-from vouch.report.costs import heat_map, is_control, is_original_to, meaning, named, shaded, variation_cell
+from vouch.report.costs import heat_map, is_control, is_original_to, shaded, variation_cell
 from vouch.report.coverage import CoverageVerdict, counted, coverage_verdict
 from vouch.report.evidence import Evidence, Number
 from vouch.report.page import Block, DatasetFigure, Figures, Folded, PageSection, by_dataset, sentence_list

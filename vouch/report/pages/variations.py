@@ -10,6 +10,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from vouch.metrics.comparison.leaderboard import FEWEST_GROUPS
+from vouch.prompts.variations import meaning, named
 from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
 from vouch.report.caveats import by_letters_elsewhere
@@ -29,8 +30,6 @@ from vouch.report.costs import (
     costs,
     heat_map,
     is_original_to,
-    meaning,
-    named,
     real_changes,
     shaded,
     variation_cell,
