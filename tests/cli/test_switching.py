@@ -293,7 +293,7 @@ def test_the_profile_of_the_last_commit_comes_back_with_its_lock(copied: Checkou
     here.git("commit", "-qm", "results of small")
     committed = (here.path / "dvc.lock").read_bytes()
     out = vouch("use", "demo")
-    assert "params.yaml is now demo" in out and "of the profile before; DVC's cache keeps them" in out
+    assert "params.yaml is now demo" in out and "of the previous profile; DVC's cache keeps them" in out
     assert "last commit" not in out and (here.path / "dvc.lock").read_bytes() != committed
     shutil.rmtree(here.path / ".dvc/cache/runs")
     out = vouch("use", "small")

@@ -36,7 +36,7 @@ from vouch.tables.results import (
 
 @command(
     "item",
-    "one question: what every model answered, and why it counts so; or a model's wrong answers",
+    "one question: what every model answered, and how it was graded; or a model's wrong answers",
     one_of(
         argument("id", nargs="?", names="items", help="id of the question, as in the tables and the report"),
         argument("--wrong", metavar="MODEL", names="models", help="list the wrong answers of this model"),

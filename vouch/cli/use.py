@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
         committed = switched and _restore_lock(text)
     print(f"use: params.yaml is now {options.name}")
     if pruning.removed:
-        print(f"use: removed {_files(pruning.removed)} of the profile before; DVC's cache keeps them")
+        print(f"use: removed {_files(pruning.removed)} of the previous profile; DVC's cache keeps them")
     if pruning.moved:
         print(f"use: moved {_files(pruning.moved)} that DVC's cache does not hold to {UNUSED}; {RESTORE}")
     for path in pruning.left:

@@ -19,7 +19,7 @@ from vouch.tables.results import OUTCOMES, UNREAD, outcomes_path
 class WrongAnswers(NamedTuple):
     """The wrong answers of a model to one dataset, in one variation and request type.
 
-    rows: of OUTCOMES, the most confident first. graded: how many answers there are, right ones included.
+    rows: of OUTCOMES, the most confident first. graded: how many answers there are, correct ones included.
     left_out: wrong answers to questions with defects, which the clean protocol drops; not in `rows`. several:
     whether the model answers the dataset in other request types, too.
     """
