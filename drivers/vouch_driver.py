@@ -28,6 +28,7 @@ from typing import Any, Iterable, Iterator, Sequence
 OUTPUTS = ("letters", "likelihood", "text")
 BEAT_SECONDS = 1.0  # least time between two heartbeats
 _TAG = re.compile(r"<[^<>\s][^<>]*>$")
+_PLACE = re.compile(r"<image \d+>")
 
 
 class Refused(Exception):
@@ -143,6 +144,16 @@ def answered(model: Model, question: Question) -> dict[str, Any]:
 def in_a_line(problem: object) -> str:
     """An error in one line."""
     return " ".join(str(problem).split())[:500]
+
+
+def without_places(text: str, mark: str) -> str:
+    """A text of a question without the places of its images, for a model that is shown them first.
+
+    mark: what stands for an image in the model's prompts. Raises Refused if the text itself has it.
+    """
+    if mark in text:
+        raise Refused(f"the question has {mark}, by which this model's code finds its images")
+    return _PLACE.sub("", text)
 
 
 class _Speaker:
@@ -262,6 +273,7 @@ class TorchModel(Model):
     """
 
     spelling: str | None = None  # between a prompt and an answer's first word; None: by the prompt's end
+    end = ""  # what the conversation writes after an answer, if that is not the end-of-sequence token
     tokenizer: Any
     model: Any
 
@@ -395,7 +407,7 @@ class TorchModel(Model):
         """See Model.text."""
         import torch
 
-        writing = _Writing(self.tokenizer, question.stop)
+        writing = _Writing(self.tokenizer, question.stop, self.end)
         options: dict[str, Any] = {
             "do_sample": question.temperature > 0,
             "num_beams": 1,
@@ -411,10 +423,12 @@ class TorchModel(Model):
 
 
 class _Writing:
-    """Follows a text as it is written. rows: log-probabilities of the vocabulary, one row a step."""
+    """Follows a text as it is written. rows: log-probabilities of the vocabulary, one row a step. The text
+    ends before `end`, but after `stop`."""
 
-    def __init__(self, tokenizer: Any, stop: str) -> None:
-        self._tokenizer, self._stop = tokenizer, stop
+    def __init__(self, tokenizer: Any, stop: str, end: str) -> None:
+        self._tokenizer, self._end = tokenizer, end
+        self._stops = [text for text in (stop, end) if text]
         self.rows: list[Any] = []
 
     def note(self, tokens: Any, scores: Any) -> Any:
@@ -427,16 +441,21 @@ class _Writing:
         """A stopping criterion: whether the text holds its stop."""
         import torch
 
-        done = bool(self._stop) and self._stop in self._tokenizer.decode(tokens[0][-len(self.rows) :])
+        done = bool(self._stops) and self._stopped(self._tokenizer.decode(tokens[0][-len(self.rows) :]))
         return torch.tensor([done] * len(tokens), device=tokens.device)
+
+    def _stopped(self, text: str) -> bool:
+        return any(stop in text for stop in self._stops)
 
     def answer(self, tokens: list[int]) -> dict[str, Any]:
         """The text of the tokens, and their numbers up to the end of the text."""
         ends = {getattr(self._tokenizer, "eos_token_id", None)}
         eos = next((index for index, token in enumerate(tokens) if token in ends), None)
         whole = self._tokenizer.decode(tokens[:eos], skip_special_tokens=True)
-        if eos is None and self._stop and self._stop in whole:
+        if eos is None and self._stopped(whole):
             eos = len(tokens) - 1
+        if self._end:
+            whole = whole.split(self._end)[0]
         count = len(tokens) if eos is None else eos + 1
         pairs = list(zip(self.rows, tokens))[:count]
         return {

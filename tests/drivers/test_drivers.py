@@ -25,6 +25,7 @@ from vouch.models.program.identity import ENVIRONMENTS
 
 TEXT = "Which animal is shown?\nA. cat\nB. dog"
 LABELS = ("A", "B")
+SHARED = {"yi_vl": "llava"}  # driver -> the environment of another one
 
 
 def python_of(environment: str) -> Path | None:
@@ -35,34 +36,41 @@ def python_of(environment: str) -> Path | None:
 
 
 @pytest.mark.parametrize(
-    ("name", "parts", "settings"),
+    ("driver", "parts", "settings"),  # driver, or driver:form if its recipe makes several forms of a model
     [
         ("llava", ["vision_tower"], {}),
         ("mplug_owl", [], {}),
+        ("mplug_owl2", [], {}),
+        ("mobilevlm:v1", ["vision_tower"], {}),
+        ("mobilevlm:v2", ["vision_tower"], {}),
+        ("yi_vl", ["vision_tower"], {}),
         ("shikra", ["vision_tower"], {}),
     ],
 )
 def test_letters_and_texts_are_those_of_the_authors_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, parts: list[str], settings: dict[str, Any]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, driver: str, parts: list[str], settings: dict[str, Any]
 ) -> None:
-    python, code = python_of(name), os.environ.get(f"VOUCH_CODE_{name.upper()}")
+    name, _, form = driver.partition(":")
+    environment = SHARED.get(name, name)
+    python, code = python_of(environment), os.environ.get(f"VOUCH_CODE_{name.upper()}")
     if python is None or code is None:
-        pytest.skip(f"needs VOUCH_CODE_{name.upper()}, a clone of the authors' code, and `vouch env {name}`")
+        needed = f"a clone of the authors' code, and `vouch env {environment}`"
+        pytest.skip(f"needs VOUCH_CODE_{name.upper()}, {needed}")
     code = str(Path(code).absolute())
     shown = tmp_path / "shown.png"
     image(5).save(shown)
     recipe = [str(python), str(ROOT / f"tests/drivers/recipe_{name}.py"), code, str(tmp_path)]
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    subprocess.run([*recipe, "make"], check=True, capture_output=True)
-    asked = json.dumps({"text": TEXT, "labels": LABELS, "image": str(shown)})
+    subprocess.run([*recipe, "make", form], check=True, capture_output=True)
+    asked = json.dumps({"text": TEXT, "labels": LABELS, "image": str(shown), "settings": settings})
     done = subprocess.run([*recipe, "ask", asked], check=True, capture_output=True, text=True)
     own = json.loads(done.stdout.strip().split("\n")[-1])
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(f"VOUCH_ENV_{name.upper()}", str(python))
+    monkeypatch.setenv(f"VOUCH_ENV_{environment.upper()}", str(python))
     program: dict[str, Any] = {
         "driver": str(ROOT / f"drivers/{name}.py"),
-        "environment": name,
+        "environment": environment,
         "trust_code": True,
     }
     program |= {"code": code, "settings": settings}
