@@ -40,6 +40,7 @@ def python_of(environment: str) -> Path | None:
         ("llava", ["vision_tower"], {}),
         ("mplug_owl", [], {}),
         ("shikra", ["vision_tower"], {}),
+        ("mobilevlm", ["vision_tower"], {}),
     ],
 )
 def test_letters_and_texts_are_those_of_the_authors_code(
