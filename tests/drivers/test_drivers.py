@@ -45,6 +45,7 @@ def python_of(environment: str) -> Path | None:
         ("mobilevlm:v2", ["vision_tower"], {}),
         ("yi_vl", ["vision_tower"], {}),
         ("shikra", ["vision_tower"], {}),
+        ("mobilevlm", ["vision_tower"], {}),
     ],
 )
 def test_letters_and_texts_are_those_of_the_authors_code(
