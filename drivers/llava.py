@@ -9,24 +9,28 @@ Settings:
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from vouch_driver import Question, TorchModel
+from llava_family import LlavaFamily
+from vouch_driver import Question
 
-PLACE = re.compile(r"<image (\d+)>")
 
-
-class Model(TorchModel):
-    """See TorchModel."""
+class Model(LlavaFamily):
+    """See LlavaFamily."""
 
     def __init__(self, start: Any) -> None:
+        from llava.constants import DEFAULT_IM_END_TOKEN, DEFAULT_IM_START_TOKEN, DEFAULT_IMAGE_TOKEN
         from llava.conversation import conv_templates
+        from llava.mm_utils import tokenizer_image_token
         from transformers import AutoTokenizer
 
         super().__init__(start)
         self.tokenizer = AutoTokenizer.from_pretrained(start.folder, use_fast=False, local_files_only=True)
-        self.conversation = conv_templates[start.settings.get("conversation", "vicuna_v1")]
+        mark = image = DEFAULT_IMAGE_TOKEN
+        if start.settings.get("im_start_end"):
+            image = DEFAULT_IM_START_TOKEN + mark + DEFAULT_IM_END_TOKEN
+        conversation = conv_templates[start.settings.get("conversation", "vicuna_v1")]
+        self.speak(conversation, tokenizer_image_token, mark, f"{image}\n")
 
     def load(self) -> None:
         """See Model.load."""
@@ -41,28 +45,6 @@ class Model(TorchModel):
         tower.load_model()
         tower.to(dtype=dtype)
         self.model, self.images = model.to(self.device).eval(), tower.image_processor
-
-    def prompt(self, question: Question) -> str:
-        """As LLaVA's own evaluation writes it; all images come first."""
-        from llava.constants import DEFAULT_IM_END_TOKEN, DEFAULT_IM_START_TOKEN, DEFAULT_IMAGE_TOKEN
-
-        talk = self.conversation.copy()
-        if question.system is not None:
-            talk.system = question.system
-        image = DEFAULT_IMAGE_TOKEN + "\n"
-        if self.start.settings.get("im_start_end"):
-            image = DEFAULT_IM_START_TOKEN + DEFAULT_IMAGE_TOKEN + DEFAULT_IM_END_TOKEN + "\n"
-        shown = image * len(question.images)
-        for index, (asked, answer) in enumerate([*question.turns, (question.text, None)]):
-            talk.append_message(talk.roles[0], (shown if index == 0 else "") + PLACE.sub("", asked))
-            talk.append_message(talk.roles[1], answer)
-        return str(talk.get_prompt()) + (f" {question.response}" if question.response else "")
-
-    def encode(self, text: str) -> list[int]:
-        """See TorchModel.encode; an image is one token here."""
-        from llava.mm_utils import tokenizer_image_token
-
-        return list(tokenizer_image_token(text, self.tokenizer))
 
     def inputs(self, question: Question, prompt: str) -> dict[str, Any]:
         """See TorchModel.inputs."""

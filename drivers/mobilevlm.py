@@ -6,22 +6,24 @@ tower.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from vouch_driver import Question, TorchModel
+from llava_family import LlavaFamily
+from vouch_driver import Question
 
-PLACE = re.compile(r"<image (\d+)>")
 
-
-class Model(TorchModel):
-    """See TorchModel."""
+class Model(LlavaFamily):
+    """See LlavaFamily."""
 
     def __init__(self, start: Any) -> None:
+        from mobilevlm.constants import DEFAULT_IMAGE_TOKEN
+        from mobilevlm.conversation import conv_templates
+        from mobilevlm.utils import tokenizer_image_token
         from transformers import AutoTokenizer
 
         super().__init__(start)
         self.tokenizer = AutoTokenizer.from_pretrained(start.folder, use_fast=False, local_files_only=True)
+        self.speak(conv_templates["v1"], tokenizer_image_token, DEFAULT_IMAGE_TOKEN)
 
     def load(self) -> None:
         """See Model.load; as load_pretrained_model, but in any dtype and on any device."""
@@ -43,26 +45,6 @@ class Model(TorchModel):
             tower.load_model()
         tower.to(dtype=dtype)
         self.model, self.images = model.to(self.device).eval(), tower.image_processor
-
-    def prompt(self, question: Question) -> str:
-        """The conversation v1, as scripts/inference.py writes it; all images come first."""
-        from mobilevlm.constants import DEFAULT_IMAGE_TOKEN
-        from mobilevlm.conversation import conv_templates
-
-        talk = conv_templates["v1"].copy()
-        if question.system is not None:
-            talk.system = question.system
-        shown = (DEFAULT_IMAGE_TOKEN + "\n") * len(question.images)
-        for index, (asked, answer) in enumerate([*question.turns, (question.text, None)]):
-            talk.append_message(talk.roles[0], (shown if index == 0 else "") + PLACE.sub("", asked))
-            talk.append_message(talk.roles[1], answer)
-        return str(talk.get_prompt()) + (f" {question.response}" if question.response else "")
-
-    def encode(self, text: str) -> list[int]:
-        """See TorchModel.encode; an image is one token here."""
-        from mobilevlm.utils import tokenizer_image_token
-
-        return list(tokenizer_image_token(text, self.tokenizer))
 
     def inputs(self, question: Question, prompt: str) -> dict[str, Any]:
         """See TorchModel.inputs."""

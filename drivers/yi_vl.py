@@ -1,27 +1,29 @@
 """Yi-VL by its authors' code.
 
-program.code is the folder VL of a clone of 01-ai/Yi; program.parts.vision_tower is the folder of its CLIP tower,
-which its repository of the hub has below vit/.
+program.code is the folder VL of a clone of 01-ai/Yi; program.parts.vision_tower is the folder of its CLIP
+tower, which its repository of the hub has below vit/.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from vouch_driver import Question, TorchModel, without_places
+from llava_family import LlavaFamily
+from vouch_driver import Question
 
 
-class Model(TorchModel):
-    """See TorchModel."""
+class Model(LlavaFamily):
+    """See LlavaFamily."""
 
     def __init__(self, start: Any) -> None:
         from llava.conversation import conv_templates
+        from llava.mm_utils import tokenizer_image_token
+        from llava.model.constants import DEFAULT_IMAGE_TOKEN
         from transformers import AutoTokenizer
 
         super().__init__(start)
         self.tokenizer = AutoTokenizer.from_pretrained(start.folder, use_fast=False, local_files_only=True)
-        self.conversation = conv_templates["mm_default"]
-        self.end = self.conversation.sep
+        self.speak(conv_templates["mm_default"], tokenizer_image_token, DEFAULT_IMAGE_TOKEN)
 
     def load(self) -> None:
         """See Model.load; as load_pretrained_model of llava/mm_utils.py does."""
@@ -29,7 +31,7 @@ class Model(TorchModel):
         from llava.model.constants import key_info
 
         self.device, dtype = self.choose_device()
-        key_info["model_path"] = self.start.folder  # a tower with an absolute path is not looked for below it
+        key_info["model_path"] = self.start.folder  # where towers with a relative path lie
         config = LlavaConfig.from_pretrained(self.start.folder, local_files_only=True)
         config.mm_vision_tower = self.start.parts["vision_tower"]
         options = {"torch_dtype": dtype, "use_safetensors": True, "local_files_only": True}
@@ -39,26 +41,6 @@ class Model(TorchModel):
         tower.load_model()
         tower.to(dtype=dtype)
         self.model, self.images = model.to(self.device).eval(), tower.image_processor
-
-    def prompt(self, question: Question) -> str:
-        """The conversation mm_default; all images come first."""
-        from llava.model.constants import DEFAULT_IMAGE_TOKEN
-
-        talk = self.conversation.copy()
-        if question.system is not None:
-            talk.system = question.system
-        shown = f"{DEFAULT_IMAGE_TOKEN}\n" * len(question.images)
-        for index, (asked, answer) in enumerate([*question.turns, (question.text, None)]):
-            asked = without_places(asked, DEFAULT_IMAGE_TOKEN)
-            talk.append_message(talk.roles[0], shown + asked if index == 0 else asked)
-            talk.append_message(talk.roles[1], answer)
-        return str(talk.get_prompt()) + (f" {question.response}" if question.response else "")
-
-    def encode(self, text: str) -> list[int]:
-        """See TorchModel.encode; an image is one token here."""
-        from llava.mm_utils import tokenizer_image_token
-
-        return list(tokenizer_image_token(text, self.tokenizer))
 
     def inputs(self, question: Question, prompt: str) -> dict[str, Any]:
         """See TorchModel.inputs; as single_inference.py prepares an image."""

@@ -1,6 +1,6 @@
 """A tiny random LLaVA of the authors' own classes, and their own forward pass. Runs in the driver's environment.
 
-python recipe_llava.py CODE FOLDER make            FOLDER/model, FOLDER/vision_tower
+python recipe_llava.py CODE FOLDER make FORM       FOLDER/model, FOLDER/vision_tower
 python recipe_llava.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
 """
 
@@ -8,40 +8,38 @@ import json
 import sys
 from pathlib import Path
 
+from tiny_tower import SIZE, save_tower
 from tiny_words import save_words
 
 sys.path.insert(0, sys.argv[1])
 FOLDER = Path(sys.argv[2])
 
 
-def make():
+def make(form):
     import torch
     from llava.model.language_model.llava_llama import LlavaConfig, LlavaLlamaForCausalLM
-    from transformers import CLIPImageProcessor, CLIPVisionConfig, CLIPVisionModel
 
     torch.manual_seed(1)
-    tower, size = (
-        FOLDER / "vision_tower",
-        {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2},
-    )
-    vision = CLIPVisionModel(CLIPVisionConfig(image_size=28, patch_size=14, **size))
-    vision.save_pretrained(tower, safe_serialization=True)
-    CLIPImageProcessor(size={"shortest_edge": 28}, crop_size={"height": 28, "width": 28}).save_pretrained(
-        tower
-    )
-    tokenizer = save_words(FOLDER / "model")
+    tower = FOLDER / "vision_tower"
+    save_tower(tower)
+    tokenizer, own = save_words(FOLDER / "model"), {"image_aspect_ratio": "pad"}
+    if form:  # the first LLaVA does not pad images
+        own = {"image_aspect_ratio": None, "mm_use_im_start_end": form == "first"}
+    if form == "first":
+        tokenizer.add_tokens(["<im_patch>", "<im_start>", "<im_end>"], special_tokens=True)
+        tokenizer.save_pretrained(FOLDER / "model")
     config = LlavaConfig(
         vocab_size=len(tokenizer),
         max_position_embeddings=512,
         initializer_range=0.4,
         pad_token_id=0,
-        **size,
+        **SIZE,
         mm_vision_tower=str(tower),
         mm_hidden_size=32,
         mm_vision_select_layer=-2,
         mm_projector_type="linear",
-        image_aspect_ratio="pad",
         tokenizer_model_max_length=512,
+        **own,
     )
     model = LlavaLlamaForCausalLM(config)
     model.save_pretrained(FOLDER / "model", safe_serialization=True)
@@ -50,7 +48,12 @@ def make():
 def ask(question):
     """As llava/eval/model_vqa_loader.py asks, up to the logits of the next token."""
     import torch
-    from llava.constants import DEFAULT_IMAGE_TOKEN, IMAGE_TOKEN_INDEX
+    from llava.constants import (
+        DEFAULT_IM_END_TOKEN,
+        DEFAULT_IM_START_TOKEN,
+        DEFAULT_IMAGE_TOKEN,
+        IMAGE_TOKEN_INDEX,
+    )
     from llava.conversation import conv_templates
     from llava.mm_utils import process_images, tokenizer_image_token
     from llava.model.language_model.llava_llama import LlavaLlamaForCausalLM
@@ -62,8 +65,11 @@ def ask(question):
     model = LlavaLlamaForCausalLM.from_pretrained(FOLDER / "model", torch_dtype=torch.float32).eval()
     model.get_vision_tower().load_model()
     processor = model.get_vision_tower().image_processor
-    talk = conv_templates["vicuna_v1"].copy()
-    talk.append_message(talk.roles[0], DEFAULT_IMAGE_TOKEN + "\n" + question["text"])
+    talk = conv_templates[question["settings"].get("conversation", "vicuna_v1")].copy()
+    mark = DEFAULT_IMAGE_TOKEN
+    if getattr(model.config, "mm_use_im_start_end", False):
+        mark = DEFAULT_IM_START_TOKEN + mark + DEFAULT_IM_END_TOKEN
+    talk.append_message(talk.roles[0], mark + "\n" + question["text"])
     talk.append_message(talk.roles[1], None)
     prompt = talk.get_prompt()
     ids = tokenizer_image_token(prompt, tokenizer, IMAGE_TOKEN_INDEX, return_tensors="pt")[None]
@@ -84,4 +90,4 @@ def ask(question):
 
 
 if __name__ == "__main__":
-    make() if sys.argv[3] == "make" else ask(json.loads(sys.argv[4]))
+    make(sys.argv[4]) if sys.argv[3] == "make" else ask(json.loads(sys.argv[4]))

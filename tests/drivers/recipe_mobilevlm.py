@@ -1,6 +1,6 @@
-"""A tiny random MobileVLM V2 of the authors' own classes, and their forward pass. Runs in the driver's environment.
+"""A tiny random MobileVLM of the authors' own classes, and their own forward pass. Runs in the driver's environment.
 
-python recipe_mobilevlm.py CODE FOLDER make            FOLDER/model, FOLDER/vision_tower
+python recipe_mobilevlm.py CODE FOLDER make FORM       FOLDER/model, FOLDER/vision_tower; FORM is v1 or v2
 python recipe_mobilevlm.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
 """
 
@@ -8,75 +8,72 @@ import json
 import sys
 from pathlib import Path
 
+from tiny_tower import SIZE, save_tower
 from tiny_words import save_words
 
 sys.path.insert(0, sys.argv[1])
 FOLDER = Path(sys.argv[2])
-SIZE = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
 
 
-def make():
+def make(form):
     import torch
     from mobilevlm.model.mobilellama import MobileLlamaForCausalLM, MobileVLMConfig
-    from transformers import CLIPImageProcessor, CLIPVisionConfig, CLIPVisionModel
 
     torch.manual_seed(1)
     tower = FOLDER / "vision_tower"
-    # the projector expects 24 x 24 patches
-    vision = CLIPVisionConfig(image_size=336, patch_size=14, **SIZE)
-    CLIPVisionModel(vision).save_pretrained(tower, safe_serialization=True)
-    CLIPImageProcessor(size={"shortest_edge": 336}, crop_size={"height": 336, "width": 336}).save_pretrained(
-        tower
-    )
+    save_tower(tower, side=56)
     words = save_words(FOLDER / "model")
     config = MobileVLMConfig(
         vocab_size=len(words),
         max_position_embeddings=512,
         initializer_range=0.4,
         pad_token_id=0,
+        **SIZE,
         mm_vision_tower=str(tower),
         vision_tower_type="clip",
         mm_hidden_size=32,
         mm_vision_select_layer=-2,
-        mm_projector_type="ldpnetv2",
+        mm_projector_type="ldpnet" if form == "v1" else "ldpnetv2",
         mm_use_im_patch_token=False,
+        mm_use_im_start_end=False,
         image_aspect_ratio="pad",
-        **SIZE,
     )
-    MobileLlamaForCausalLM(config).save_pretrained(FOLDER / "model", safe_serialization=True)
+    model = MobileLlamaForCausalLM(config)
+    for weight in model.get_model().mm_projector.parameters():
+        weight.data.normal_(std=0.4)
+    if form == "v2":  # its tower is trained too, and saved with it
+        for weight in model.get_vision_tower().parameters():
+            weight.data.normal_(std=0.1)
+    model.save_pretrained(FOLDER / "model", safe_serialization=True)
 
 
 def ask(question):
-    """As scripts/inference.py asks, in single precision on a CPU."""
+    """As input_utils/text_utils.py of EnSec-AI/VLM-Uncertainty-Bench asks, with the authors' functions."""
     import torch
     from mobilevlm.constants import DEFAULT_IMAGE_TOKEN, IMAGE_TOKEN_INDEX
     from mobilevlm.conversation import conv_templates
-    from mobilevlm.model.mobilellama import MobileLlamaForCausalLM
+    from mobilevlm.model.mobilevlm import load_pretrained_model
     from mobilevlm.utils import process_images, tokenizer_image_token
     from PIL import Image
-    from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(FOLDER / "model", use_fast=False)
-    model = MobileLlamaForCausalLM.from_pretrained(FOLDER / "model", torch_dtype=torch.float32).eval()
-    model.get_vision_tower().load_image_processor()
+    torch.float16 = torch.float32  # load_pretrained_model loads in half precision only
+    tokenizer, model, processor, _ = load_pretrained_model(
+        str(FOLDER / "model"), device_map=None, device="cpu"
+    )
+    shown = Image.open(question["image"]).convert("RGB")
+    pixels = process_images([shown], processor, model.config)
     talk = conv_templates["v1"].copy()
     talk.append_message(talk.roles[0], DEFAULT_IMAGE_TOKEN + "\n" + question["text"])
     talk.append_message(talk.roles[1], None)
     prompt = talk.get_prompt()
     ids = tokenizer_image_token(prompt, tokenizer, IMAGE_TOKEN_INDEX, return_tensors="pt")[None]
-    images = [Image.open(question["image"]).convert("RGB")]
-    pixels = process_images(images, model.get_vision_tower().image_processor, model.config)
     with torch.no_grad():
-        logits = model(ids, images=pixels).logits[0, -1]
-        written = model.generate(ids, images=pixels, do_sample=False, max_new_tokens=6, use_cache=True)
-    letters = {}
-    for label in question["labels"]:
-        whole = tokenizer_image_token(f"{prompt} {label}", tokenizer)
-        assert whole[:-1] == ids[0].tolist(), (whole, ids)
-        letters[label] = float(logits[whole[-1]])
-    text = tokenizer.decode(written[0][ids.shape[1] :], skip_special_tokens=True)
+        logits = model(input_ids=ids, images=pixels).logits[0, -1]
+        written = model.generate(ids, images=pixels, do_sample=False, max_new_tokens=6)
+    letters = {label: float(logits[tokenizer.encode(label)[-1]]) for label in question["labels"]}
+    text = tokenizer.decode(written[0, ids.shape[1] :], skip_special_tokens=True)
     print(json.dumps({"prompt": prompt, "letters": letters, "text": text}))
 
 
 if __name__ == "__main__":
-    make() if sys.argv[3] == "make" else ask(json.loads(sys.argv[4]))
+    make(sys.argv[4]) if sys.argv[3] == "make" else ask(json.loads(sys.argv[4]))

@@ -8,26 +8,21 @@ import json
 import sys
 from pathlib import Path
 
+from tiny_tower import SIZE, save_tower
 from tiny_words import save_words
 
 sys.path.insert(0, sys.argv[1])
 FOLDER = Path(sys.argv[2])
-SIZE = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
 
 
 def make():
     import torch
     from llava.model import LlavaConfig, LlavaLlamaForCausalLM
     from llava.model.constants import key_info
-    from transformers import CLIPImageProcessor, CLIPVisionConfig, CLIPVisionModel
 
     torch.manual_seed(1)
     tower, key_info["model_path"] = FOLDER / "vision_tower", str(FOLDER / "model")
-    vision = CLIPVisionConfig(image_size=28, patch_size=14, **SIZE)
-    CLIPVisionModel(vision).save_pretrained(tower, safe_serialization=True)
-    CLIPImageProcessor(size={"shortest_edge": 28}, crop_size={"height": 28, "width": 28}).save_pretrained(
-        tower
-    )
+    save_tower(tower)
     words = save_words(FOLDER / "model")
     config = LlavaConfig(
         vocab_size=len(words),
@@ -69,7 +64,9 @@ def ask(question):
     shown = expand2square(shown, tuple(int(x * 255) for x in processor.image_mean))
     pixels = processor.preprocess(shown, return_tensors="pt")["pixel_values"][0][None]
     with torch.no_grad():
-        logits = model(ids, attention_mask=torch.ones_like(ids, dtype=torch.bool), images=pixels).logits[0, -1]
+        logits = model(ids, attention_mask=torch.ones_like(ids, dtype=torch.bool), images=pixels).logits[
+            0, -1
+        ]
         written = model.generate(ids, images=pixels, do_sample=False, max_new_tokens=6)
     letters = {label: float(logits[tokenizer(" " + label).input_ids[-1]]) for label in question["labels"]}
     text = tokenizer.decode(written[0, ids.shape[1] :], skip_special_tokens=True)

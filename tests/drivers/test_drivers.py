@@ -25,7 +25,7 @@ from vouch.models.program.identity import ENVIRONMENTS
 
 TEXT = "Which animal is shown?\nA. cat\nB. dog"
 LABELS = ("A", "B")
-SHARED = {"yi_vl": "llava"}  # driver -> the environment of another one
+SHARED = {"sharegpt4v": "mplug_owl2", "yi_vl": "llava"}  # driver -> the environment of another one
 
 
 def python_of(environment: str) -> Path | None:
@@ -39,13 +39,15 @@ def python_of(environment: str) -> Path | None:
     ("driver", "parts", "settings"),  # driver, or driver:form if its recipe makes several forms of a model
     [
         ("llava", ["vision_tower"], {}),
+        ("llava:first", ["vision_tower"], {"conversation": "llava_v0", "im_start_end": True}),
+        ("llava:llama_2", ["vision_tower"], {"conversation": "llava_llama_2"}),
+        ("sharegpt4v", ["vision_tower"], {}),
         ("mplug_owl", [], {}),
         ("mplug_owl2", [], {}),
         ("mobilevlm:v1", ["vision_tower"], {}),
         ("mobilevlm:v2", ["vision_tower"], {}),
         ("yi_vl", ["vision_tower"], {}),
         ("shikra", ["vision_tower"], {}),
-        ("mobilevlm", ["vision_tower"], {}),
     ],
 )
 def test_letters_and_texts_are_those_of_the_authors_code(
