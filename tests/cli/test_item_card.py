@@ -279,6 +279,13 @@ def test_a_model_without_wrong_answers_and_answers_without_confidence(vouch: Vou
     assert [one["confidence"] for one in ordered(parts)] == [0.1, None]
 
 
+def test_wrong_answers_that_could_not_be_read_are_counted(vouch: Vouch) -> None:
+    first = next(iter(outcomes("tiny_b", "left").values()))
+    rows = [first | {"dataset": "left", "parser": parser} for parser in ("reader", "unparsed")]
+    screen = wrong_screen("m", None, [WrongAnswers("left", "text", rows, 9, 0)], 20)
+    assert screen.startswith("m: 2 of 9 answers are wrong, 1 of them because no answer could be read\n")
+
+
 def test_the_next_step_names_what_it_needs(vouch: Vouch) -> None:
     out = vouch("item", "--wrong", "tiny_b", "--variation", "ls_n", "--limit", "1")
     assert out.splitlines()[-1].endswith(" --model tiny_b --detail"), "the block of that variation"

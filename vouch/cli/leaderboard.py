@@ -179,7 +179,7 @@ def long_name(variation: str) -> str:
 
 def left_out(rows: Iterable[Row]) -> str:
     """A line for each model, dataset and request type of these rows that is left out of claims, or empty."""
-    from vouch.report.caveats import NOTE, REMEDY, without_answers
+    from vouch.report.caveats import NOTE, remedy, without_answers
 
     rows = list(rows)
     left = sorted(unranked(rows), key=lambda key: (key[1], key[0], key[2]))
@@ -188,7 +188,8 @@ def left_out(rows: Iterable[Row]) -> str:
     for row in rows:
         asked.setdefault(row["dataset"], set()).add((row["model"], row["dataset"], row["output"]))
     return paragraphs(
-        f"{dataset}: {model} {NOTE[output]}. {REMEDY[output]}" for model, dataset, output in left
+        f"{dataset}: {model} {NOTE[output]}. {remedy(output, {each[2] for each in asked[dataset]})}"
+        for model, dataset, output in left
     ) + paragraphs(without_answers(problems, asked))
 
 
