@@ -177,20 +177,29 @@ def long_name(variation: str) -> str:
     return named(variation)
 
 
-def left_out(rows: Iterable[Row]) -> str:
-    """A line for each model, dataset and request type of these rows that is left out of claims, or empty."""
-    from vouch.report.caveats import NOTE, remedy, without_answers
+def left_out(rows: Iterable[Row], every: Iterable[Row] = ()) -> str:
+    """A line for each model, dataset and request type of these rows that is left out of claims, or empty.
+
+    every: rows of all variations, for which a line names the models that were not asked on a dataset.
+    """
+    from vouch.report.caveats import NOTE, never_asked, remedy, without_answers
 
     rows = list(rows)
     left = sorted(unranked(rows), key=lambda key: (key[1], key[0], key[2]))
     problems = {place: _problem(place) for place in unanswered_places(rows)}
-    asked: dict[str, set[Place]] = {}
-    for row in rows:
-        asked.setdefault(row["dataset"], set()).add((row["model"], row["dataset"], row["output"]))
+    asked = _places(rows)
     return paragraphs(
         f"{dataset}: {model} {NOTE[output]}. {remedy(output, {each[2] for each in asked[dataset]})}"
         for model, dataset, output in left
-    ) + paragraphs(without_answers(problems, asked))
+    ) + paragraphs([*without_answers(problems, asked), *never_asked(_places(every))])
+
+
+def _places(rows: Iterable[Row]) -> Mapping[str, Collection[Place]]:
+    """By dataset, every model and request type that has rows."""
+    places: dict[str, set[Place]] = {}
+    for row in rows:
+        places.setdefault(row["dataset"], set()).add((row["model"], row["dataset"], row["output"]))
+    return places
 
 
 def _problem(place: Place) -> str:

@@ -59,7 +59,21 @@ def left_out(evidence: "Evidence", datasets: Sequence[str]) -> list[str]:
     warnings = [text for output in (LETTERS, TEXT) if (text := _left_out(evidence, datasets, output))]
     problems = {place: evidence.problems.get(place, "") for place in evidence.unanswered}
     asked = {name: evidence.asked(name) for name in datasets}
-    return [*warnings, *without_answers(problems, asked)]
+    names = {*evidence.all_models, *(evidence.setup.get("models") or ())}
+    return [*warnings, *without_answers(problems, asked), *never_asked(asked, names)]
+
+
+def never_asked(asked: Mapping[str, Collection[Place]], models: Collection[str] = ()) -> list[str]:
+    """Which models have no rows at all on a dataset. asked: by dataset, all places. models: further ones."""
+    names = {*models, *(model for places in asked.values() for model, *_ in places)}
+    of_models: dict[str, list[str]] = {}
+    for dataset, places in asked.items():
+        for model in sorted(names - {model for model, *_ in places}):
+            of_models.setdefault(model, []).append(dataset)
+    return [
+        f"{who} no answers to {where}: not asked (`extract.datasets_of`), or not in the released files."
+        for who, where in _who_and_where(of_models)
+    ]
 
 
 def without_answers(problems: Mapping[Place, str], asked: Mapping[str, Collection[Place]]) -> list[str]:
