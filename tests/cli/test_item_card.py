@@ -25,6 +25,7 @@ from vouch.tables.results import (
     LEADERBOARD,
     LEADERBOARD_PATH,
     METRICS,
+    OUTCOMES,
     VARIATIONS,
     VARIATIONS_PATH,
     blind_path,
@@ -284,6 +285,15 @@ def test_wrong_answers_that_could_not_be_read_are_counted(vouch: Vouch) -> None:
     rows = [first | {"dataset": "left", "parser": parser} for parser in ("reader", "unparsed")]
     screen = wrong_screen("m", None, [WrongAnswers("left", "text", rows, 9, 0)], 20)
     assert screen.startswith("m: 2 of 9 answers are wrong, 1 of them because no answer could be read\n")
+
+
+def test_a_dataset_that_no_model_was_asked_has_no_wrong_answers(vouch: Vouch) -> None:
+    before, path = vouch("item", "--wrong", "tiny_b"), outcomes_path("unasked")
+    OUTCOMES.write(path, [])
+    try:
+        assert vouch("item", "--wrong", "tiny_b") == before
+    finally:
+        path.unlink()
 
 
 def test_the_next_step_names_what_it_needs(vouch: Vouch) -> None:
