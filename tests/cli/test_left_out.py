@@ -18,7 +18,7 @@ from vouch.metrics.text.reader.options import Choices
 from vouch.metrics.unranked import outputs_of
 from vouch.models.unsupported import NO_LOGPROBS
 from vouch.pipeline.yaml12 import load as load_yaml
-from vouch.report.caveats import ASKED, NOTE, REMEDY, left_out
+from vouch.report.caveats import ASKED, NOTE, REMEDY, left_out, never_asked
 from vouch.report.claims import leaders
 from vouch.report.config import ReportConfig
 from vouch.report.evidence import Evidence
@@ -141,6 +141,18 @@ def test_nobody_is_told_to_ask_for_texts_that_were_asked() -> None:
     texts = base | {"output": WORDS, "metric": "accuracy", "score": "", "value": 0.5}
     assert flat(lines_of([low])) == f"d: m {NOTE[LETTERS]}. {REMEDY[LETTERS]}"
     assert flat(lines_of([low, texts])) == f"d: m {NOTE[LETTERS]}. {ASKED}"
+
+
+def test_a_model_without_any_rows_on_a_dataset_is_named() -> None:
+    """As released answers to one of two datasets; in files of none, only params.yaml names the model."""
+    base = {"variation": "original", "protocol": "clean", "category": "all", "output": WORDS, "score": ""}
+    base |= {"metric": "accuracy", "value": 0.5}
+    rows = [base | {"model": m, "dataset": d} for m, d in (("a", "left"), ("a", "right"), ("b", "left"))]
+    assert flat(lines_of(rows, rows)).startswith("b has no answers to right: its files")
+    assert not lines_of(rows) and not lines_of(rows[:2], rows[:2])
+    places = {row["dataset"]: [(row["model"], row["dataset"], WORDS)] for row in rows[:2]}
+    assert never_asked(places, {}, ["a", "c"])[0].startswith("c has no answers to left and right:")
+    assert never_asked(places, {"c": ["right"]}, ["c"])[0].startswith("c has no answers to right:")
 
 
 def test_a_model_without_answers_is_named_with_the_reason(

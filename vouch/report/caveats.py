@@ -59,21 +59,32 @@ def left_out(evidence: "Evidence", datasets: Sequence[str]) -> list[str]:
     warnings = [text for output in (LETTERS, TEXT) if (text := _left_out(evidence, datasets, output))]
     problems = {place: evidence.problems.get(place, "") for place in evidence.unanswered}
     asked = {name: evidence.asked(name) for name in datasets}
-    names = {*evidence.all_models, *(evidence.setup.get("models") or ())}
-    return [*warnings, *without_answers(problems, asked), *never_asked(asked, names)]
+    setup = evidence.setup
+    limits = (setup.get("extract") or {}).get("datasets_of") or {}
+    return [
+        *warnings,
+        *without_answers(problems, asked),
+        *never_asked(asked, limits, setup.get("models") or ()),
+    ]
 
 
-def never_asked(asked: Mapping[str, Collection[Place]], models: Collection[str] = ()) -> list[str]:
-    """Which models have no rows at all on a dataset. asked: by dataset, all places. models: further ones."""
+def never_asked(
+    asked: Mapping[str, Collection[Place]],
+    limits: Mapping[str, Collection[str]],
+    models: Collection[str] = (),
+) -> list[str]:
+    """Which models have no rows at all on a dataset, though nothing kept them from it.
+
+    asked: by dataset, all places. limits: model -> its only datasets (extract.datasets_of). models: further
+    ones.
+    """
     names = {*models, *(model for places in asked.values() for model, *_ in places)}
     of_models: dict[str, list[str]] = {}
     for dataset, places in asked.items():
         for model in sorted(names - {model for model, *_ in places}):
-            of_models.setdefault(model, []).append(dataset)
-    return [
-        f"{who} no answers to {where}: not asked (`extract.datasets_of`), or not in the released files."
-        for who, where in _who_and_where(of_models)
-    ]
+            if dataset in limits.get(model, (dataset,)):
+                of_models.setdefault(model, []).append(dataset)
+    return [f"{who} no answers to {where}: its files have none." for who, where in _who_and_where(of_models)]
 
 
 def without_answers(problems: Mapping[Place, str], asked: Mapping[str, Collection[Place]]) -> list[str]:
