@@ -139,7 +139,7 @@ def _entry(row: Row, item: Row, prompt: Row) -> dict[str, Any]:
 _LIST = (
     Column("dataset", cut=True),
     Column("output", rank=1),
-    Column("item", cut=True),
+    Column("item"),  # never cut: it is what one types next
     Column("correct", cut=True),
     Column("answer", cut=True),
     Column("confidence", right=True),
