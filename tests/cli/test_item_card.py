@@ -146,7 +146,7 @@ def one_option(**facts: Any) -> dict[str, Any]:
          ["correct: B. blue; C. green"]),
         ({"output": "text", "text": "r", "parser": "exact_match", "answer": "r", "correct": False,
           "graded": {"metric": "exact_match", "read": "r", "references": ["blue", "b\x1blue"], "grade": 0.0}},
-         ["wrong, graded by exact_match", "exact_match compared 'r' with 'blue' and 'b\\x1blue' and gave 0: the text"]),
+         ["wrong, graded by exact_match", "exact_match compared 'r' with 'blue' and 'b\\x1blue' and gave 0: whether"]),
         ({"output": "text", "text": "r", "parser": "anls", "answer": "r", "correct": True,
           "graded": {"metric": "anls", "read": "r", "references": ["s"] * 9, "grade": 0.6251}},
          ["'s' and 5 more and gave 0.625, 0.5 or more is correct: average normalised"]),
