@@ -21,7 +21,7 @@ def make(form):
 
     torch.manual_seed(1)
     tower = FOLDER / "vision_tower"
-    save_tower(tower, side=56)
+    save_tower(tower, side=336)  # the projectors halve a grid of 24 x 24 patches
     words = save_words(FOLDER / "model")
     config = MobileVLMConfig(
         vocab_size=len(words),
