@@ -1,7 +1,7 @@
 """Yi-VL by its authors' code.
 
-program.code is the folder VL of a clone of 01-ai/Yi; program.parts.vision_tower is the folder of its CLIP
-tower, which its repository of the hub has below vit/.
+program.code is the folder VL of a clone of 01-ai/Yi. Its CLIP tower lies below vit/ in the model's folder;
+program.parts.vision_tower may name another place.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Model(LlavaFamily):
         from llava.model.constants import key_info
 
         self.device, dtype = self.choose_device()
-        key_info["model_path"] = self.start.folder  # where towers with a relative path lie
+        key_info["model_path"] = self.start.folder  # where a tower with a relative path lies
         config = LlavaConfig.from_pretrained(self.start.folder, local_files_only=True)
-        config.mm_vision_tower = self.start.parts["vision_tower"]
+        config.mm_vision_tower = self.start.parts.get("vision_tower", config.mm_vision_tower)
         options = {"torch_dtype": dtype, "use_safetensors": True, "local_files_only": True}
         model = LlavaLlamaForCausalLM.from_pretrained(self.start.folder, config=config, **options)
         model.resize_token_embeddings(len(self.tokenizer))

@@ -1,6 +1,6 @@
 """A tiny random Yi-VL of the authors' own classes, and their own forward pass. Runs in the driver's environment.
 
-python recipe_yi_vl.py CODE FOLDER make            FOLDER/model, FOLDER/vision_tower
+python recipe_yi_vl.py CODE FOLDER make            FOLDER/model, with its tower below vit/
 python recipe_yi_vl.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
 """
 
@@ -21,22 +21,24 @@ def make():
     from llava.model.constants import key_info
 
     torch.manual_seed(1)
-    tower, key_info["model_path"] = FOLDER / "vision_tower", str(FOLDER / "model")
-    save_tower(tower)
+    key_info["model_path"] = str(FOLDER / "model")
     words = save_words(FOLDER / "model")
+    save_tower(FOLDER / "model/vit/clip")
     config = LlavaConfig(
         vocab_size=len(words),
         max_position_embeddings=512,
         initializer_range=0.4,
         pad_token_id=0,
         **SIZE,
-        mm_vision_tower=str(tower),
+        mm_vision_tower="./vit/clip",
         mm_hidden_size=32,
         mm_vision_select_layer=-2,
         mm_projector_type="mlp2x_gelu_Norm",
         image_aspect_ratio="pad",
     )
-    LlavaLlamaForCausalLM(config).save_pretrained(FOLDER / "model", safe_serialization=True)
+    model = LlavaLlamaForCausalLM(config)
+    model.config.mm_vision_tower = "./vit/clip"  # the authors' code wrote the whole path into it
+    model.save_pretrained(FOLDER / "model", safe_serialization=True)
 
 
 def ask(question):

@@ -46,7 +46,7 @@ def python_of(environment: str) -> Path | None:
         ("mplug_owl2", [], {}),
         ("mobilevlm:v1", ["vision_tower"], {}),
         ("mobilevlm:v2", ["vision_tower"], {}),
-        ("yi_vl", ["vision_tower"], {}),
+        ("yi_vl", [], {}),
         ("shikra", ["vision_tower"], {}),
     ],
 )
