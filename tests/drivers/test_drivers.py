@@ -24,7 +24,9 @@ from vouch.models.program.engine import examined, load
 from vouch.models.program.identity import ENVIRONMENTS
 
 TEXT = "Which animal is shown?\nA. cat\nB. dog"
+PROBED = "Which?\nA. one\nB. two"
 LABELS = ("A", "B")
+SHARED = {"molmo": "prismatic"}  # driver -> the environment of another one that it runs in
 
 
 def python_of(environment: str) -> Path | None:
@@ -40,14 +42,20 @@ def python_of(environment: str) -> Path | None:
         ("llava", ["vision_tower"], {}),
         ("mplug_owl", [], {}),
         ("shikra", ["vision_tower"], {}),
+        ("lynx", ["llm", "vision"], {"vit": {"embed_dim": 88, "depth": 2, "num_heads": 1}}),
+        ("prismatic", ["llm", "vision", "dino"], {"vit": {"embed_dim": 48, "depth": 3, "num_heads": 2}}),
+        ("molmo", ["tokenizer"], {}),
     ],
 )
 def test_letters_and_texts_are_those_of_the_authors_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, parts: list[str], settings: dict[str, Any]
 ) -> None:
-    python, code = python_of(name), os.environ.get(f"VOUCH_CODE_{name.upper()}")
+    environment = SHARED.get(name, name)
+    python, code = python_of(environment), os.environ.get(f"VOUCH_CODE_{name.upper()}")
     if python is None or code is None:
-        pytest.skip(f"needs VOUCH_CODE_{name.upper()}, a clone of the authors' code, and `vouch env {name}`")
+        pytest.skip(
+            f"needs VOUCH_CODE_{name.upper()}, a clone of the authors' code, and `vouch env {environment}`"
+        )
     code = str(Path(code).absolute())
     shown = tmp_path / "shown.png"
     image(5).save(shown)
@@ -59,10 +67,10 @@ def test_letters_and_texts_are_those_of_the_authors_code(
     own = json.loads(done.stdout.strip().split("\n")[-1])
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(f"VOUCH_ENV_{name.upper()}", str(python))
+    monkeypatch.setenv(f"VOUCH_ENV_{environment.upper()}", str(python))
     program: dict[str, Any] = {
         "driver": str(ROOT / f"drivers/{name}.py"),
-        "environment": name,
+        "environment": environment,
         "trust_code": True,
     }
     program |= {"code": code, "settings": settings}
@@ -88,7 +96,8 @@ def test_letters_and_texts_are_those_of_the_authors_code(
         assert isinstance(letters, LetterAnswer), letters
         assert letters.logits == pytest.approx([own["letters"][label] for label in LABELS], abs=2e-4)
         assert locked.probe is not None
-        assert locked.probe.prompt.replace("Which?\nA. one\nB. two", TEXT) == own["prompt"]
+        prompt = locked.probe.prompt.replace(PROBED, TEXT)
+        assert prompt.replace(PROBED.lower(), TEXT.lower()) == own["prompt"]
     if "likelihood" in outputs:
         scored = answer("likelihood", options=("cat", "dog"))
         assert isinstance(scored, LikelihoodAnswer) and min(scored.tokens) >= 1
