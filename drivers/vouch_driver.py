@@ -206,17 +206,18 @@ def opened(driver: Path, hello: dict[str, Any]) -> Model:
     """The model of a driver, with its weights if they are wanted."""
     names = ("folder", "parts", "code", "dtype", "device", "threads", "settings")
     start = Start(**{name: hello[name] for name in names})
-    # the authors' packages come first: a driver may have the name of one
     own = str(Path(__file__).resolve().parent)
     sys.path[:] = [path for path in sys.path if os.path.realpath(path or ".") != own]
     sys.path[:0] = [start.code] if start.code else []
-    sys.path += [str(driver.parent), own]
     sys.modules.setdefault("vouch_driver", sys.modules[__name__])
     spec = importlib.util.spec_from_file_location("driver", driver)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     sys.modules["driver"] = module
+    # for modules beside the driver, and only while it is loaded: it may have the name of an authors' package
+    sys.path.append(str(driver.parent))
     spec.loader.exec_module(module)
+    sys.path.remove(str(driver.parent))
     model: Model = module.Model(start)
     if hello["weights"]:
         model.load()

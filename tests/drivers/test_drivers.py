@@ -45,6 +45,7 @@ def python_of(environment: str) -> Path | None:
         ("lynx", ["llm", "vision"], {"vit": {"embed_dim": 88, "depth": 2, "num_heads": 1}}),
         ("prismatic", ["llm", "vision", "dino"], {"vit": {"embed_dim": 48, "depth": 3, "num_heads": 2}}),
         ("molmo", ["tokenizer"], {}),
+        ("mobilevlm", ["vision_tower"], {}),
     ],
 )
 def test_letters_and_texts_are_those_of_the_authors_code(
