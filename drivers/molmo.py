@@ -41,7 +41,8 @@ class Model(TorchModel):
         self.tokenizer = self.making.tokenizer.tokenizer
 
     def load(self) -> None:
-        """See Model.load; as Molmo.from_checkpoint does."""
+        """See Model.load; as Molmo.from_checkpoint does. Half precision is mixed, as in their evaluation."""
+        import torch
         from olmo.model import Molmo
         from safetensors.torch import load_file
 
@@ -50,6 +51,8 @@ class Model(TorchModel):
         state = load_file(Path(self.start.folder) / "model.safetensors")
         model.load_state_dict(model._make_state_dict_compatible(state)[0])
         self.model, self.dtype = model.to(self.device, dtype).eval(), dtype
+        mixed = torch.autocast(self.device, dtype, enabled=dtype != torch.float32)
+        model.forward = mixed(model.forward)
 
     def prompt(self, question: Question) -> str:
         """By the authors' DataFormatter; the image comes first. Raises Refused for a system message."""
