@@ -24,8 +24,13 @@ from vouch.models.program.engine import examined, load
 from vouch.models.program.identity import ENVIRONMENTS
 
 TEXT = "Which animal is shown?\nA. cat\nB. dog"
+PROBED = "Which?\nA. one\nB. two"
 LABELS = ("A", "B")
-SHARED = {"sharegpt4v": "mplug_owl2", "yi_vl": "llava"}  # driver -> the environment of another one
+SHARED = {
+    "molmo": "prismatic",
+    "sharegpt4v": "mplug_owl2",
+    "yi_vl": "llava",
+}  # driver -> the environment of another
 
 
 def python_of(environment: str) -> Path | None:
@@ -48,6 +53,9 @@ def python_of(environment: str) -> Path | None:
         ("mobilevlm:v2", ["vision_tower"], {}),
         ("yi_vl", [], {}),
         ("shikra", ["vision_tower"], {}),
+        ("lynx", ["llm", "vision"], {"vit": {"embed_dim": 88, "depth": 2, "num_heads": 1}}),
+        ("prismatic", ["llm", "vision", "dino"], {"vit": {"embed_dim": 48, "depth": 3, "num_heads": 2}}),
+        ("molmo", ["tokenizer"], {}),
     ],
 )
 def test_letters_and_texts_are_those_of_the_authors_code(
@@ -99,7 +107,8 @@ def test_letters_and_texts_are_those_of_the_authors_code(
         assert isinstance(letters, LetterAnswer), letters
         assert letters.logits == pytest.approx([own["letters"][label] for label in LABELS], abs=2e-4)
         assert locked.probe is not None
-        assert locked.probe.prompt.replace("Which?\nA. one\nB. two", TEXT) == own["prompt"]
+        prompt = locked.probe.prompt.replace(PROBED, TEXT)
+        assert prompt.replace(PROBED.lower(), TEXT.lower()) == own["prompt"]
     if "likelihood" in outputs:
         scored = answer("likelihood", options=("cat", "dog"))
         assert isinstance(scored, LikelihoodAnswer) and min(scored.tokens) >= 1
