@@ -6,6 +6,7 @@ Each row needs a clone of the authors' repository and an environment, which are 
     VOUCH_CODE_LLAVA=../LLaVA pytest tests/drivers
 """
 
+import argparse
 import json
 import os
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 
 from tests.models.engines import image
 from tests.models.project import ROOT
+from vouch.cli.convert import run as convert
 from vouch.models.config import ExtractConfig
 from vouch.models.engine import Decoding, LetterAnswer, LikelihoodAnswer, Pack, Question, TextAnswer
 from vouch.models.lock_entry import LockEntry
@@ -25,6 +27,7 @@ from vouch.models.program.identity import ENVIRONMENTS
 
 TEXT = "Which animal is shown?\nA. cat\nB. dog"
 LABELS = ("A", "B")
+SMALL = {"embed_dim": 32, "depth": 3, "num_heads": 2}  # as in tiny_lavis
 
 
 def python_of(environment: str) -> Path | None:
@@ -35,33 +38,44 @@ def python_of(environment: str) -> Path | None:
 
 
 @pytest.mark.parametrize(
-    ("name", "parts", "settings"),
+    ("name", "environment", "parts", "settings"),
     [
-        ("llava", ["vision_tower"], {}),
-        ("mplug_owl", [], {}),
+        ("llava", "llava", ["vision_tower"], {}),
+        ("mplug_owl", "mplug_owl", [], {}),
+        ("minigpt4", "lavis", ["bert", "weights"], {"vision": SMALL}),
+        ("cheetor", "lavis", ["bert", "weights"], {"vision": SMALL, "language": "vicuna"}),
+        ("cheetor", "lavis", ["bert", "weights"], {"vision": SMALL, "language": "llama2"}),
+        ("bliva", "lavis", ["bert", "weights"], {"vision": SMALL}),
     ],
 )
 def test_letters_and_texts_are_those_of_the_authors_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, parts: list[str], settings: dict[str, Any]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    environment: str,
+    parts: list[str],
+    settings: dict[str, Any],
 ) -> None:
-    python, code = python_of(name), os.environ.get(f"VOUCH_CODE_{name.upper()}")
+    python, code = python_of(environment), os.environ.get(f"VOUCH_CODE_{name.upper()}")
     if python is None or code is None:
-        pytest.skip(f"needs VOUCH_CODE_{name.upper()}, a clone of the authors' code, and `vouch env {name}`")
+        pytest.skip(f"needs VOUCH_CODE_{name.upper()}, a clone of the authors' code, and `vouch env {environment}`")
     code = str(Path(code).absolute())
     shown = tmp_path / "shown.png"
     image(5).save(shown)
     recipe = [str(python), str(ROOT / f"tests/drivers/recipe_{name}.py"), code, str(tmp_path)]
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    subprocess.run([*recipe, "make"], check=True, capture_output=True)
-    asked = json.dumps({"text": TEXT, "labels": LABELS, "image": str(shown)})
+    subprocess.run([*recipe, "make", json.dumps(settings)], check=True, capture_output=True)
+    asked = json.dumps({"text": TEXT, "labels": LABELS, "image": str(shown), "settings": settings})
     done = subprocess.run([*recipe, "ask", asked], check=True, capture_output=True, text=True)
     own = json.loads(done.stdout.strip().split("\n")[-1])
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(f"VOUCH_ENV_{name.upper()}", str(python))
+    monkeypatch.setenv(f"VOUCH_ENV_{environment.upper()}", str(python))
+    if Path("pickled").is_dir():
+        convert(argparse.Namespace(folder="pickled", target="weights"))
     program: dict[str, Any] = {
         "driver": str(ROOT / f"drivers/{name}.py"),
-        "environment": name,
+        "environment": environment,
         "trust_code": True,
     }
     program |= {"code": code, "settings": settings}
