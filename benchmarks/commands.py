@@ -1,8 +1,8 @@
-"""What the commands cost that people wait for: `python -m benchmarks.commands` in a checkout with results.
+"""The cost of the commands that people wait for: `python -m benchmarks.commands` in a checkout with results.
 
-`vouch show` and its like are held against importing the libraries that read tables, and what finds nothing to
-do against the least that its runner can do. Processor time with all children, the best of rounds that take
-turns; the first round fills Python's and the runners' caches and does not count.
+Commands such as `vouch show` are compared with importing the libraries that read tables; runs that find
+nothing to do, with the least that their runner can do. Processor time with all children, the best of
+alternating rounds; the first round fills the caches of Python and the runners and does not count.
 """
 
 import os
@@ -16,7 +16,7 @@ ROUNDS = 5
 PYTHON = [sys.executable, "-P"]
 IMPORTS = [*PYTHON, "-c", "import pandas, pyarrow, pyarrow.parquet"]
 VOUCH = [*PYTHON, "-m", "vouch.cli.main"]
-# peer -> the commands that are held against it, and how many times as long each may take
+# reference -> the commands that are compared with it, and how many times as long each may take
 AIMS: dict[tuple[str, ...], dict[tuple[str, ...], float | None]] = {
     tuple(IMPORTS): {
         (*VOUCH, "--help"): None,
@@ -45,7 +45,7 @@ def main() -> None:
     """Prints the figures; those of runners only if nothing is stale: `dvc repro` would begin to work."""
     status = subprocess.run(["dvc", "status", "--quiet"], check=False)
     for peer, commands in AIMS.items():
-        if peer not in {tuple(IMPORTS)} and status.returncode:
+        if peer != tuple(IMPORTS) and status.returncode:
             print(f"{' '.join(peer)}: left out, stages are stale; run `dvc repro` first", file=sys.stderr)
             continue
         every = [peer, *commands]

@@ -1,8 +1,8 @@
 """Processor time of the stages that make results: `python -m benchmarks.results [COMMIT]`.
 
 Of the demo: `score` of every dataset, `compare` and `report`, each as the process that dvc.yaml starts. HEAD
-is held against another commit, by default the one before; both read their own stored results (`dvc pull`), in
-turns on one machine. What the stages themselves keep under .vouch is removed before each round.
+is compared with another commit, by default the one before. Both read their own stored results (`dvc pull`),
+in alternation on one machine. What the stages keep under .vouch is removed before each round.
 """
 
 import shutil

@@ -188,9 +188,10 @@ def main() -> None:
     waiting: Queue[Question] = Queue()
     threading.Thread(target=_listen, args=(requests, waiting), daemon=True).start()
     try:
+        packages = versions()  # before the model's code: it may put more on sys.path
         model = opened(driver, hello)
         ready = {"outputs": model.outputs, "device": model.device, "batch": model.batch}
-        _speaker.say(ready=1, **ready, versions=versions(), probe=model.probe())
+        _speaker.say(ready=1, **ready, versions=packages, probe=model.probe())
     except Exception as problem:
         _speaker.say(fatal=f"{type(problem).__name__}: {in_a_line(problem)}")
         raise
@@ -206,17 +207,18 @@ def opened(driver: Path, hello: dict[str, Any]) -> Model:
     """The model of a driver, with its weights if they are wanted."""
     names = ("folder", "parts", "code", "dtype", "device", "threads", "settings")
     start = Start(**{name: hello[name] for name in names})
-    # the authors' packages come first: a driver may have the name of one
     own = str(Path(__file__).resolve().parent)
     sys.path[:] = [path for path in sys.path if os.path.realpath(path or ".") != own]
     sys.path[:0] = [start.code] if start.code else []
-    sys.path += [str(driver.parent), own]
     sys.modules.setdefault("vouch_driver", sys.modules[__name__])
     spec = importlib.util.spec_from_file_location("driver", driver)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     sys.modules["driver"] = module
+    # for modules beside the driver, and only while it is loaded: it may have the name of an authors' package
+    sys.path.append(str(driver.parent))
     spec.loader.exec_module(module)
+    sys.path.remove(str(driver.parent))
     model: Model = module.Model(start)
     if hello["weights"]:
         model.load()

@@ -14,7 +14,7 @@ from scipy.stats import binomtest
 from tests.cli.conftest import Vouch, flat
 from tests.cli.scored import COUNT, HOSTILE, outcomes
 from tests.models.project import ROOT
-from vouch.cli.compare import size_gap
+from vouch.cli.compare import by_category, size_gap
 from vouch.cli.compare_screen import _categories, _guessing
 from vouch.cli.completion import whole_parser
 from vouch.cli.gate import rule
@@ -24,7 +24,7 @@ from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.statistics import holm
 from vouch.params.check import check_project
 from vouch.report.gates import minimum_detectable_effect
-from vouch.tables.asked import ITEMS, items_path
+from vouch.tables.asked import DROPPED, ITEMS, items_path
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD, LEADERBOARD_PATH
 
 Row = dict[str, Any]
@@ -131,6 +131,22 @@ def test_two_models_that_guess_are_not_chosen_from(
     lines = list(_guessing([{"dataset": name, "guessing": guess} for name in "de"]))
     assert [line[: len(claim)] for line in lines] == ([claim] if claim else [])
     assert not list(_guessing([{"dataset": "d", "guessing": None}]))
+
+
+def test_a_category_counts_the_groups_that_the_clean_protocol_keeps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = {"question": "?", "kind": "text", "category": "sky"}
+    dropped, pairs = list(DROPPED[:1]), [(f"q{n}", f"g{n // 2}") for n in range(10)]
+    ITEMS.write(
+        items_path("d"),
+        [names | {"id": id, "group": of, "flags": dropped if of < "g2" else []} for id, of in pairs],
+    )
+    accuracy = {"metric": "accuracy", "protocol": "clean", "value": 0.5, "items": 6}
+    row = {"dataset": "d", "output": "letters", "category": "sky", **accuracy}
+    (entry,) = by_category([row | {"model": name} for name in "ab"], "a", "b")
+    assert (entry["items"], entry["groups"]) == (6, 3)
 
 
 def test_categories_of_few_questions_are_counted_and_not_shown() -> None:

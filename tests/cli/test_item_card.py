@@ -25,6 +25,7 @@ from vouch.tables.results import (
     LEADERBOARD,
     LEADERBOARD_PATH,
     METRICS,
+    OUTCOMES,
     VARIATIONS,
     VARIATIONS_PATH,
     blind_path,
@@ -277,6 +278,15 @@ def test_a_model_without_wrong_answers_and_answers_without_confidence(vouch: Vou
         WrongAnswers("e", "text", [row | {"confidence": 0.1}], 4, 0),
     ]
     assert [one["confidence"] for one in ordered(parts)] == [0.1, None]
+
+
+def test_a_dataset_that_no_model_was_asked_has_no_wrong_answers(vouch: Vouch) -> None:
+    before, path = vouch("item", "--wrong", "tiny_b"), outcomes_path("unasked")
+    OUTCOMES.write(path, [])
+    try:
+        assert vouch("item", "--wrong", "tiny_b") == before
+    finally:
+        path.unlink()
 
 
 def test_the_next_step_names_what_it_needs(vouch: Vouch) -> None:

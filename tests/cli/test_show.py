@@ -180,7 +180,8 @@ def test_results_of_a_revision_that_cannot_be_compared_say_where_they_can_be_see
     git("add", "-A")
     git("commit", "-qm", "results")
     git("tag", "v1")
-    apart = "look at them in a checkout of it: `git worktree add ../then v1`, there `dvc pull` and"
+    commit = Revision("v1").commit[:10]
+    apart = f"look at them in a checkout of it: `git worktree add ../then {commit}`, there `dvc pull` and"
     with pytest.raises(
         UserError,
         match=f"v1: holds leaderboard/1, expected leaderboard/{LEADERBOARD.version}, so they .* compared; {apart}",

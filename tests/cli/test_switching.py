@@ -293,7 +293,7 @@ def test_the_profile_of_the_last_commit_comes_back_with_its_lock(copied: Checkou
     here.git("commit", "-qm", "results of small")
     committed = (here.path / "dvc.lock").read_bytes()
     out = vouch("use", "demo")
-    assert "params.yaml is now demo" in out and "of the profile before; DVC's cache keeps them" in out
+    assert "params.yaml is now demo" in out and "of the previous profile; DVC's cache keeps them" in out
     assert "last commit" not in out and (here.path / "dvc.lock").read_bytes() != committed
     shutil.rmtree(here.path / ".dvc/cache/runs")
     out = vouch("use", "small")
@@ -303,6 +303,12 @@ def test_the_profile_of_the_last_commit_comes_back_with_its_lock(copied: Checkou
     assert "last commit" not in vouch("use", "small"), "that is no switch: what was made since is kept"
     assert (here.path / "dvc.lock").read_bytes().endswith(b"# newer\n")
     assert "last commit" not in vouch("use", "small", "--set", "score.alpha=0.25")
+    whole = (here.path / "dvc.lock").read_bytes()
+    (here.path / "dvc.lock").write_text("stages: [", "utf-8")
+    here.git("commit", "-qm", "damaged", "dvc.lock")
+    (here.path / "dvc.lock").write_bytes(whole)
+    assert "last commit" not in vouch("use", "small"), "a damaged one replaces none"
+    assert b"stages: [" not in (here.path / "dvc.lock").read_bytes()
 
 
 def test_a_copy_without_git_is_refused_in_one_line_and_keeps_its_profile(

@@ -27,6 +27,7 @@ from vouch.models.program.identity import ENVIRONMENTS
 
 TEXT = "Which animal is shown?\nA. cat\nB. dog"
 LABELS = ("A", "B")
+SHARED = {"minigpt4": "lavis", "cheetor": "lavis", "bliva": "lavis"}  # the environment, if not of the driver's name
 SMALL = {"embed_dim": 32, "depth": 3, "num_heads": 2}  # as in tiny_lavis
 
 
@@ -38,24 +39,22 @@ def python_of(environment: str) -> Path | None:
 
 
 @pytest.mark.parametrize(
-    ("name", "environment", "parts", "settings"),
+    ("name", "parts", "settings"),
     [
-        ("llava", "llava", ["vision_tower"], {}),
-        ("mplug_owl", "mplug_owl", [], {}),
-        ("minigpt4", "lavis", ["bert", "weights"], {"vision": SMALL}),
-        ("cheetor", "lavis", ["bert", "weights"], {"vision": SMALL, "language": "vicuna"}),
-        ("cheetor", "lavis", ["bert", "weights"], {"vision": SMALL, "language": "llama2"}),
-        ("bliva", "lavis", ["bert", "weights"], {"vision": SMALL}),
+        ("llava", ["vision_tower"], {}),
+        ("mplug_owl", [], {}),
+        ("shikra", ["vision_tower"], {}),
+        ("mobilevlm", ["vision_tower"], {}),
+        ("minigpt4", ["bert", "weights"], {"vision": SMALL}),
+        ("cheetor", ["bert", "weights"], {"vision": SMALL, "language": "vicuna"}),
+        ("cheetor", ["bert", "weights"], {"vision": SMALL, "language": "llama2"}),
+        ("bliva", ["bert", "weights"], {"vision": SMALL}),
     ],
 )
 def test_letters_and_texts_are_those_of_the_authors_code(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    environment: str,
-    parts: list[str],
-    settings: dict[str, Any],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, parts: list[str], settings: dict[str, Any]
 ) -> None:
+    environment = SHARED.get(name, name)
     python, code = python_of(environment), os.environ.get(f"VOUCH_CODE_{name.upper()}")
     if python is None or code is None:
         pytest.skip(f"needs VOUCH_CODE_{name.upper()}, a clone of the authors' code, and `vouch env {environment}`")

@@ -133,7 +133,7 @@ def test_an_image_is_turned_clockwise_and_a_blank_one_is_grey() -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_small_data_has_the_moments_of_a_normal_one(level: int) -> None:
+def test_noise_has_the_moments_of_a_normal_one(level: int) -> None:
     noise = values(changed("noise", level, Image.new("RGB", (300, 200), (128, 128, 128)))) - 128
     spread = 255 * operations.NOISE[level]
     inside = math.erf(127 / spread / math.sqrt(2))

@@ -6,8 +6,10 @@ import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from filelock import SoftFileLock
 
 from tests.pipeline.conftest import ENV, Start, said
 from vouch.pipeline import locks
@@ -57,6 +59,25 @@ def test_one_process_at_a_time(tmp_path: Path, start: Start, refused: int | None
     errors = [process.communicate(timeout=120)[1] for process in racing]
     assert [process.returncode for process in racing] == [0, 0, 0], errors
     assert (tmp_path / "count").read_text() == "60"
+
+
+def test_a_marker_that_goes_while_filelock_looks_at_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As happens once in some thousand times if processes race without flock."""
+    lock = SoftFileLock(tmp_path / ".lock.held")
+    looks = iter([FileNotFoundError(errno.ENOENT, "gone"), None])
+    acquire = lock.acquire
+
+    def racing(*given: Any, **named: Any) -> Any:
+        if error := next(looks):
+            raise error
+        return acquire(*given, **named)
+
+    monkeypatch.setattr(lock, "acquire", racing)
+    locks._acquire_marker(lock, 0)
+    assert lock.is_locked
+    lock.release()
 
 
 @pytest.mark.parametrize("refused", [None, errno.ENOLCK])

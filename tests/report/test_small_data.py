@@ -32,7 +32,7 @@ from vouch.report.cards import ALONE
 from vouch.report.caveats import by_letters_elsewhere, without_answers
 from vouch.report.claims import representative
 from vouch.report.evidence import Evidence
-from vouch.report.gates import HOLD_FOR_FEW, MINIMUM, interval_holds
+from vouch.report.gates import HOLD_FOR_FEW, MINIMUM, interval_holds, shown
 from vouch.report.page import Section
 from vouch.report.pages.answering import ANSWERING_SECTION
 from vouch.report.pages.calibration import CALIBRATION_SECTION
@@ -173,8 +173,21 @@ def test_no_page_claims_anything_of_few_questions(make: Make, output: str) -> No
 
 
 def test_what_holds_is_declared() -> None:
-    """A name that no metric has would hide an interval in silence."""
+    """A name that no metric has would hide an interval in silence, and a longer name is another metric."""
     assert all(find(name) or name in ("flipped", "not_flipped") for name in HOLD_FOR_FEW)
+    for metric, holds in (
+        ("selective_accuracy_80", True),
+        ("accuracy_range", False),
+        ("accuracy_ppi", False),
+    ):
+        assert find(metric) and interval_holds(metric, QUESTIONS) == holds
+
+
+@pytest.mark.parametrize(("groups", "kept"), [(None, True), (MINIMUM, True), (MINIMUM - 1, False)])
+def test_commands_count_groups_of_questions_as_the_report_does(groups: int | None, kept: bool) -> None:
+    row = {"value": 0.5, "low": 0.4, "high": 0.6, "items": 80}
+    line = shown({(name, ""): row | {"metric": name} for name in ("accuracy", "ece")}, groups)
+    assert line["accuracy", ""]["low"] == 0.4 and (line["ece", ""]["low"] is not None) == kept
 
 
 def test_letters_of_one_model_are_pointed_to(make: Make) -> None:

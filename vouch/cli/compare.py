@@ -40,7 +40,7 @@ from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.records import intact
 from vouch.report import gates
 from vouch.tables import HEADLINE
-from vouch.tables.asked import ITEMS, ORIGINAL, OUTPUTS, items_path
+from vouch.tables.asked import ITEMS, ORIGINAL, OUTPUTS, items_path, kept_items
 from vouch.tables.results import (
     DIFFERENCES,
     DIFFERENCES_PATH,
@@ -426,9 +426,11 @@ def by_category(rows: Sequence[Row], first: str, second: str) -> list[dict[str, 
 
 
 def _groups(dataset: str) -> Counter[str]:
-    """The number of groups of questions by category; empty if the items are not here."""
+    """By category, the groups of the questions that the clean protocol keeps; empty if the items are not
+    here."""
     path = items_path(dataset)
     if not path.exists():
         return Counter()
-    pairs = ITEMS.read(path, ("category", "group")).group_by(["category", "group"]).aggregate([])
+    kept = kept_items(ITEMS.read(path, ("category", "group", "flags")))
+    pairs = kept.group_by(["category", "group"]).aggregate([])
     return Counter(filter(None, pairs["category"].to_pylist()))

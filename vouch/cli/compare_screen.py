@@ -69,7 +69,10 @@ def _guessing(entries: Sequence[Row]) -> Iterator[str]:
         ((True, True), "Both are shown to beat guessing on {}."),
         ((True, False), "Only A is shown to beat guessing on {}."),
         ((False, True), "Only B is shown to beat guessing on {}."),
-        ((False, False), "Neither is shown to beat guessing on {}; do not choose between them by it."),
+        (
+            (False, False),
+            "Neither is shown to beat guessing on {}; do not choose between them by this.",
+        ),
     ):
         if beaten in names:
             yield sentence.format(formatting.listed(names[beaten], 30))

@@ -10,7 +10,7 @@ from vouch.cli.item_answers import answers, rows_of
 from vouch.cli.item_screen import question, screen
 from vouch.cli.leaderboard import Row, warn_if_outdated
 from vouch.cli.printing import as_json, plain
-from vouch.cli.wrong import listed, ordered, wrong_answers, wrong_screen
+from vouch.cli.wrong import described, ordered, wrong_answers, wrong_screen
 from vouch.images.opening import render
 from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.records import check_run, intact
@@ -36,7 +36,7 @@ from vouch.tables.results import (
 
 @command(
     "item",
-    "one question: what every model answered, and why it counts so; or a model's wrong answers",
+    "one question: what every model answered, and how it was graded; or a model's wrong answers",
     one_of(
         argument("id", nargs="?", names="items", help="id of the question, as in the tables and the report"),
         argument("--wrong", metavar="MODEL", names="models", help="list the wrong answers of this model"),
@@ -103,7 +103,7 @@ def _wrong(options: argparse.Namespace) -> str:
     """The wrong answers of a model, for a person or as JSON."""
     entries = wrong_answers(options.wrong, options.dataset, options.variation, options.output)
     if options.json:
-        return as_json(listed(ordered(entries)))
+        return as_json(described(ordered(entries)))
     return wrong_screen(options.wrong, options.variation, entries, options.limit)
 
 

@@ -26,7 +26,7 @@ from vouch.pipeline.dag import read_dag
 from vouch.pipeline.state import states
 from vouch.report.gates import INFINITE, shown, too_small
 from vouch.tables import HEADLINE
-from vouch.tables.asked import DROPPED, ITEMS, ORIGINAL, OUTPUTS, items_path
+from vouch.tables.asked import ITEMS, ORIGINAL, OUTPUTS, items_path, kept_items
 
 Line = tuple[str, str, str, str]  # dataset, variation, output, model
 Row = Mapping[str, Any]
@@ -66,10 +66,12 @@ def cells(rows: Iterable[Row], protocol: str, variations: bool = False) -> Cells
         if row["protocol"] == protocol and row["category"] == ALL and main_sets and variation and chosen:
             line = by_line.setdefault((dataset, variation, row["output"], row["model"]), {})
             line[row["metric"], row["score"]] = row
-    return {key: shown(of) for key, of in by_line.items() if not _is_mute(of)}
+    known = {dataset: _size(dataset) for dataset in {line[0] for line in by_line}}
+    groups = {dataset: size.groups for dataset, size in known.items() if size}
+    return {key: shown(of, groups.get(key[0])) for key, of in by_line.items() if not _is_unanswered(of)}
 
 
-def _is_mute(of: Mapping[Column, Row]) -> bool:
+def _is_unanswered(of: Mapping[Column, Row]) -> bool:
     """Whether a line has not a single answer."""
     return bool(of.get((UNANSWERED, ""), {}).get("value") == 1)
 
@@ -108,11 +110,8 @@ def _size(dataset: str) -> Size | None:
     path = items_path(dataset)
     if not path.exists():
         return None
-    from vouch.metrics.join import has_any
-
     items = ITEMS.read(path, ("group", "flags"))
-    kept = items.filter(pa.array(~has_any(items["flags"], DROPPED)))
-    return Size(len(items), *(len(pc.unique(part["group"])) for part in (items, kept)))
+    return Size(len(items), *(len(pc.unique(part["group"])) for part in (items, kept_items(items))))
 
 
 def groups(numbers: Cells) -> dict[str, int]:

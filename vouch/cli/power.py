@@ -42,9 +42,9 @@ def power(
     """A row for each dataset; none without `points`, a difference in accuracy in per cent. Raises UserError.
 
     finds: the smallest difference that is detected, 0 ... 1; None if it exceeds the largest possible one, or
-    if there are fewer than MINIMUM questions. needed: the number that detects the wanted difference.
-    gpu_hours and needed_gpu_hours: for
-    the planned and for the needed questions. All are None if the number of questions is unknown.
+    if there are fewer than MINIMUM questions. needed: the number that detects the wanted difference, at least
+    MINIMUM. gpu_hours and needed_gpu_hours: for the planned and for the needed questions. All are None if the
+    number of questions is unknown.
     """
     if points is None:
         return []

@@ -72,7 +72,7 @@ def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
     records = [path for at in (RECEIPTS, STAMPS) for path in at.glob("[!.]*") if str(path) not in kept]
     receipts = [path for path in records if path.parent == RECEIPTS]
     outs_of_each = [*({*record.outs} for record in gone.values()), *({*_outs(path)} for path in receipts)]
-    pruning, temporary = _judged(dag, set().union(*outs_of_each))
+    pruning, temporary = _unmade(dag, set().union(*outs_of_each))
     if not force:
         lost = _lost(pruning.removed)
         beside = set().union(*(outs for outs in outs_of_each if any(_at_or_below(p, outs) for p in lost)))
@@ -93,7 +93,7 @@ def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
     return pruning
 
 
-def _judged(dag: Dag, made: set[str]) -> tuple[Pruning, list[Path]]:
+def _unmade(dag: Dag, made: set[str]) -> tuple[Pruning, list[Path]]:
     """The files that no stage of `dag` makes, and unfinished ones that nobody writes any more.
 
     made: what other stages made; those files are in `removed`.

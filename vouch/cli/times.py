@@ -49,17 +49,17 @@ class StageTime(BaseModel, allow_inf_nan=False):
 
 
 def read(stages: Iterable[Stage]) -> Iterator[StageTime]:
-    """The records that are here; those that are missing, damaged or of another stage are left out."""
+    """The records that are here; any that is missing, damaged or of another stage is left out."""
     for stage in stages:
         path = local_record(stage)
         try:
-            if not path.is_file():  # nor a pipe, which would never end
+            if not path.is_file():  # reading a pipe would never end
                 continue
-            read = StageTime.model_validate(json.loads(path.read_bytes()))
+            one = StageTime.model_validate(json.loads(path.read_bytes()))
         except (OSError, ValueError, RecursionError):
             continue
-        if read.stage == stage.name:
-            yield read
+        if one.stage == stage.name:
+            yield one
 
 
 def screen(times: Sequence[StageTime], duration: Callable[[float], str]) -> str:

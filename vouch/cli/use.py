@@ -23,7 +23,7 @@ from vouch.params.project import MODELS, Project, Released, left_out
 from vouch.pipeline.dag import PARAMS, read_dag
 from vouch.pipeline.errors import UserError, check_name, did_you_mean, meant, rename_key, renamed_keys
 from vouch.pipeline.files import UNUSED, replacing, write_text
-from vouch.pipeline.records import LOCK
+from vouch.pipeline.records import LOCK, parse_lock
 from vouch.pipeline.runners import none_at_work
 from vouch.pipeline.state import states
 from vouch.pipeline.validation import validated
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
         committed = switched and _restore_lock(text)
     print(f"use: params.yaml is now {options.name}")
     if pruning.removed:
-        print(f"use: removed {_files(pruning.removed)} of the profile before; DVC's cache keeps them")
+        print(f"use: removed {_files(pruning.removed)} of the previous profile; DVC's cache keeps them")
     if pruning.moved:
         print(f"use: moved {_files(pruning.moved)} that DVC's cache does not hold to {UNUSED}; {RESTORE}")
     for path in pruning.left:
@@ -102,13 +102,17 @@ _COMMITTED = f"{PARAMS} and {LOCK} are those of the last commit; `dvc pull` brin
 
 
 def _restore_lock(text: str) -> bool:
-    """Takes dvc.lock from the last commit if that has this text as params.yaml; whether it does.
+    """Takes dvc.lock from the last commit if params.yaml has this text there; whether it was taken.
 
     What dvc.lock held before is in DVC's records of runs (`prune`), so `dvc repro` restores it.
     """
     lock = run_program("git", "show", f"HEAD:./{LOCK}")
     params = run_program("git", "show", f"HEAD:./{PARAMS}")
     if lock.returncode or params.returncode or params.stdout != text:
+        return False
+    try:
+        parse_lock(lock.stdout, str(LOCK))
+    except UserError:  # DVC could not read it either
         return False
     write_text(LOCK, lock.stdout)
     return True

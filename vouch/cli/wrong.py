@@ -19,7 +19,7 @@ from vouch.tables.results import OUTCOMES, UNREAD, outcomes_path
 class WrongAnswers(NamedTuple):
     """The wrong answers of a model to one dataset, in one variation and request type.
 
-    rows: of OUTCOMES, the most confident first. graded: how many answers there are, right ones included.
+    rows: of OUTCOMES, the most confident first. graded: how many answers there are, correct ones included.
     left_out: wrong answers to questions with defects, which the clean protocol drops; not in `rows`. several:
     whether the model answers the dataset in other request types, too.
     """
@@ -55,7 +55,7 @@ def wrong_answers(
         of_model = [
             row for part in OUTCOMES.rows_with(path, "model", [model], _COLUMNS) for row in part.to_pylist()
         ]
-        wanted = output or next((one for one in main[name] if (model, name, one) in places), "")
+        wanted = output or next((one for one in main.get(name, ()) if (model, name, one) in places), "")
         parts.append(_of_dataset(name, wanted, variation, of_model))
     if not any(part.graded for part in parts):
         limits = [variation and f"in {variation}", output and f"as {output}", dataset and f"on {dataset}"]
@@ -107,7 +107,7 @@ def ordered(parts: Sequence[WrongAnswers]) -> list[Row]:
     return sorted((row for part in parts for row in part.rows), key=_order)
 
 
-def listed(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def described(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """An entry for JSON for each row, with the correct answer and the one that was given, in words."""
     prompts: dict[tuple[str, str], Row] = {}
     items: dict[tuple[str, str], Row] = {}
@@ -160,7 +160,7 @@ def wrong_screen(model: str, variation: str | None, parts: Sequence[WrongAnswers
             *(one["dataset"], one["output"], one["item"], "; ".join(one["expected"])),
             *(_answer(one), number(one["confidence"])),
         ]
-        for one in listed(rows[:limit])
+        for one in described(rows[:limit])
     ]
     text += "\n" + table(_LIST, lines)
     if more := len(rows) - limit if len(rows) > limit else 0:

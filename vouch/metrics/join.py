@@ -7,7 +7,7 @@ token and per byte is given too. `YesNo` gives precision, recall and F1 of the a
 would begin differently, its letter logits do not show its answer (Wang et al. 2024).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from vouch.metrics.text.wording import plain
 from vouch.metrics.unranked import LETTER_MASS, LOW_MASS_RATE
 from vouch.pipeline.errors import UserError
 from vouch.tables.answered import LOW_MASS
-from vouch.tables.asked import DROPPED, LETTERS, LIKELIHOOD
+from vouch.tables.asked import DROPPED, LETTERS, LIKELIHOOD, has_any
 
 declare(
     "f1",
@@ -72,12 +72,6 @@ def cells(lists: pa.ChunkedArray) -> tuple[Ints, Ints, np.ndarray]:
     rows = np.repeat(np.arange(len(sizes)), sizes)
     columns = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return rows, columns, pc.list_flatten(lists).to_numpy()
-
-
-def has_any(lists: pa.ChunkedArray, wanted: Sequence[str]) -> Bools:
-    """[n] whether a row's list of names holds one of those wanted."""
-    rows, _, names = cells(lists)
-    return np.asarray(np.bincount(rows, np.isin(names.astype(str), wanted), len(lists)) > 0)
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,12 @@ from vouch.metrics.config import ScoreConfig
 from vouch.metrics.conformal.scores import order_of
 from vouch.metrics.conformal.sets import answer_scores, group_splits, set_membership, thresholds
 from vouch.metrics.intervals import percentiles, resampled
-from vouch.metrics.join import cells, has_any, lengths
+from vouch.metrics.join import cells, lengths
 from vouch.metrics.metric import CLEAN, Figure, declare
 from vouch.metrics.protocols import AUTHORS, authors_split, authors_threshold
 from vouch.metrics.responses import Array, Bools, Ints, Responses, rank
 from vouch.metrics.robustness import OF_MEANS, Means
-from vouch.tables.asked import DROPPED, FAMILIES, KEPT, ORIGINAL, TEXT, painted_option
+from vouch.tables.asked import DROPPED, FAMILIES, KEPT, ORIGINAL, TEXT, has_any, painted_option
 from vouch.tables.results import UNREAD, floats
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 STAGES = Path(".vouch/locks")
 PATIENCE_SECONDS = 12 * 3600.0
 _POLL_SECONDS = 0.5
+_TRIES = 100
 _WRITTEN_SECONDS = 2.0  # by then, the process that made a marker has written into it
 _NO_FLOCK = frozenset({errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 
@@ -54,11 +55,20 @@ def acquired(path: Path, patience: float = 0) -> "BaseFileLock":
         if error.errno not in _NO_FLOCK:
             raise
         lock = SoftFileLock(_marker(path))
-        lock.acquire(timeout=patience, poll_interval=_POLL_SECONDS)
+        _acquire_marker(lock, patience)
     else:
         with suppress(OSError):  # a full disk only costs the name of the holder
             path.write_text(f"{os.getpid()}\n{socket.gethostname()}\n", encoding="utf-8")
     return lock
+
+
+def _acquire_marker(lock: "BaseFileLock", patience: float) -> None:
+    """Like `lock.acquire`, but again if the holder removes the marker while filelock looks at it."""
+    for _ in range(_TRIES):
+        with suppress(FileNotFoundError):
+            lock.acquire(timeout=patience, poll_interval=_POLL_SECONDS)
+            return
+    lock.acquire(timeout=patience, poll_interval=_POLL_SECONDS)
 
 
 def _marker(path: Path) -> Path:

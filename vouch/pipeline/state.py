@@ -34,7 +34,8 @@ from vouch.pipeline.records import (
     run_record,
 )
 
-_ABSENT = "nothing"
+_ABSENT: Any = object()
+"""Stands for a value that a side does not have; unlike any value of params.yaml."""
 _LINE = 100  # characters of causes; the first is shown whole
 
 

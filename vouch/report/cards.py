@@ -111,7 +111,7 @@ def _one_by_one(evidence: Evidence) -> str:
         return ""
     return (
         " The shares on the page Calibration hold one by one, each for a model, a dataset and a level that "
-        "was chosen beforehand."
+        "were chosen beforehand."
     )
 
 

@@ -14,6 +14,7 @@ must drop (p below TESTED after correction for all models); if language models w
 shown to beat the best one.
 """
 
+import re
 from collections.abc import Hashable, Mapping
 from math import sqrt
 from typing import Any, NamedTuple, TypeVar
@@ -42,6 +43,9 @@ HOLD_FOR_FEW = frozenset(
             "accuracy_per_byte",
             "accuracy_per_token",
             "accuracy_calibrated",
+            "accuracy_judge",
+            "accuracy_people",
+            "accuracy_rules",
         ),
         *("correct_without_image", "selective_accuracy", UNSOLVED_ACCURACY, WITH_IMAGE),
         *("dont_know_rate", "none_rate", "tie_rate", "yes_rate", LOW_MASS_RATE),
@@ -52,6 +56,7 @@ HOLD_FOR_FEW = frozenset(
 """Metrics whose 95 % intervals hold on few questions: shares of questions. If models guess on twelve
 questions, these exclude the value of a guess in 5 of 100 worlds or fewer, those of other metrics in up to 100
 (docs/small-data.md; tests/report/test_small_data.py)."""
+_NUMBER = re.compile(r"_\d+$")  # the key of selective_accuracy_80
 ONLY_SHARES = (
     "Only accuracies and other shares of questions have intervals here: on so few questions, those of other "
     "numbers would miss the true value too often"
@@ -81,7 +86,7 @@ def ends(low: float | None, high: float | None) -> tuple[float | None, float | N
 
 def interval_holds(metric: str, groups: int) -> bool:
     """Whether the 95 % interval of a metric may be shown for this many groups of questions."""
-    return groups >= MINIMUM or bool({metric, metric.rpartition("_")[0]} & HOLD_FOR_FEW)
+    return groups >= MINIMUM or _NUMBER.sub("", metric) in HOLD_FOR_FEW
 
 
 def headline_columns(width: int) -> tuple[tuple[str, str], ...]:
@@ -89,21 +94,26 @@ def headline_columns(width: int) -> tuple[tuple[str, str], ...]:
     return tuple(column for column, narrowest in HEADLINE_COLUMNS.items() if narrowest <= width)
 
 
-def shown(of: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[tuple[str, str], Mapping[str, Any]]:
+def shown(
+    of: Mapping[tuple[str, str], Mapping[str, Any]], groups: int | None = None
+) -> dict[tuple[str, str], Mapping[str, Any]]:
     """The rows of the leaderboard that may be shown; intervals that may not be shown become None.
 
-    of: rows of one dataset, variation, output, model and protocol, by metric and score. Each of their items
-    counts as a group.
+    of: rows of one dataset, variation, output, model and protocol, by metric and score. groups: of the
+    dataset's questions; if it is not known, each item counts as a group.
     """
     infinite = (of.get((INFINITE, "")) or {}).get("value") or 0.0
     kept = {key: row for key, row in of.items() if not (infinite and is_of_sets(key[0]))}
-    return {key: {**row, **dict(zip(("low", "high"), _ends(row), strict=True))} for key, row in kept.items()}
+    return {
+        key: {**row, **dict(zip(("low", "high"), _ends(row, groups), strict=True))}
+        for key, row in kept.items()
+    }
 
 
-def _ends(row: Mapping[str, Any]) -> tuple[float | None, float | None]:
+def _ends(row: Mapping[str, Any], groups: int | None) -> tuple[float | None, float | None]:
     """The ends of the interval of a row of the leaderboard, as far as they may be shown."""
-    items = row.get("items")
-    holds = items is None or interval_holds(row["metric"], items)
+    known = [count for count in (row.get("items"), groups) if count is not None]
+    holds = not known or interval_holds(row["metric"], min(known))
     return ends(row["low"], row["high"]) if holds else (None, None)
 
 

@@ -15,7 +15,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal, get_args
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from vouch.pipeline.errors import UserError
 from vouch.tables.table import Table, columns, per_dataset
@@ -323,6 +326,19 @@ KNOWN: dict[str, Defect] = {
 
 DROPPED = tuple(name for name, defect in KNOWN.items() if defect.treatment == "dropped")
 """Flags of items whose prompts do not show what the question meant; the clean protocol drops them."""
+
+
+def has_any(lists: pa.ChunkedArray, wanted: Collection[str]) -> NDArray[np.bool_]:
+    """[n] whether a row's list of names holds one of those wanted."""
+    sizes = pc.fill_null(pc.list_value_length(lists), 0).to_numpy()
+    marked = pc.is_in(pc.list_flatten(lists), pa.array(sorted(wanted), pa.string())).to_numpy()
+    return np.asarray(np.bincount(np.repeat(np.arange(len(lists)), sizes), marked, len(lists)) > 0)
+
+
+def kept_items(items: pa.Table) -> pa.Table:
+    """The rows that the clean protocol keeps. items: of ITEMS, with the column flags."""
+    return items.filter(pa.array(~has_any(items["flags"], DROPPED)))
+
 
 DEFECTS = Table(
     "defects",

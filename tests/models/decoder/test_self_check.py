@@ -221,7 +221,7 @@ def test_without_memory_for_float32(kind: type[Forward], mode: str, monkeypatch:
         (FLOAT32, 4e-3, 5.5e-3, False),
     ],
 )
-def test_small_data_widens_limits_only_so_far(
+def test_noise_widens_limits_only_so_far(
     limits: Tolerances, noise: float, logits: float, sound: bool
 ) -> None:
     problem = Differences(logits=logits).within(limits, Differences(logits=noise))

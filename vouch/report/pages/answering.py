@@ -156,7 +156,7 @@ def _tested(evidence: Evidence, dataset: str) -> str:
         text += (
             f" No model is shown to answer some of them with at most {formatting.percent(TOLERATED, 0)} "
             "wrong, if that is to hold for all models and datasets together: none may answer alone. Shares "
-            "in the table hold one by one, each for a model and a level that was chosen beforehand."
+            "in the table hold one by one, each for a model and a level that were chosen beforehand."
         )
     return text
 

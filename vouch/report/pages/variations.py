@@ -280,7 +280,7 @@ def _flipped(found: Costs, variation: str) -> str:
         f"{_upper(named(variation))} makes other options correct: guessing gives "
         f"{formatting.percent(gives, 0)} instead of {formatting.percent(1 - gives, 0)}. A model that only "
         f"guesses {'gains' if gives > 0.5 else 'loses'} {formatting.number(abs(200 * gives - 100), 0)} "
-        "points by that, a perfect one none; the changes shown are without this."
+        "points by that, a perfect one none; the changes shown exclude this."
     )
 
 
