@@ -29,6 +29,7 @@ from vouch_driver import Question, Refused, TorchModel
 
 PLACE = re.compile(r"<image (\d+)>")
 IMAGE = -1  # among the tokens of a prompt
+NESTED = "model."  # of a checkpoint's tensors
 
 
 class LavisModel(TorchModel):
@@ -80,8 +81,11 @@ class LavisModel(TorchModel):
             put(tower, "VisionTransformer", lambda **given: sized(**{**given, **vision}))
             fixed = {"image_size": 224, "num_query_token": 32, "vit_precision": "fp32"}
             model = owner.from_config({**fixed, **settings})
+        if not _names(self.weights()) & {*model.state_dict()}:
+            raise ValueError(f"{self.weights()}: holds nothing of this model; convert its own checkpoint")
         model.maybe_autocast = lambda *_, **__: nullcontext()
         self.model, self.processor = model.to(self.device, dtype).eval(), processor(image_size=224)
+        self.model.ln_vision.float()  # it computes in single precision
         self.dtype = dtype
 
     def encode(self, text: str) -> list[int]:
@@ -166,5 +170,13 @@ def _tensors(path: Any, **options: Any) -> dict[str, Any]:
     from safetensors.torch import load_file
 
     tensors = load_file(str(path))
-    model = {name[len("model.") :]: one for name, one in tensors.items() if name.startswith("model.")}
+    model = {name[len(NESTED) :]: one for name, one in tensors.items() if name.startswith(NESTED)}
     return {"model": model} if model else tensors
+
+
+def _names(path: str) -> set[str]:
+    from safetensors import safe_open
+
+    with safe_open(path, "pt") as file:
+        names = file.keys()
+    return {name[len(NESTED) :] if name.startswith(NESTED) else name for name in names}

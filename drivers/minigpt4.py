@@ -6,8 +6,6 @@ models/interfaces/minigpt4_interface.py.
 
 from __future__ import annotations
 
-from typing import Any
-
 from lavis_base import LavisModel
 from vouch_driver import Question
 

@@ -16,6 +16,7 @@ CHECKPOINT = "bliva_vicuna7b"
 
 
 def build():
+    """See tiny_lavis.make."""
     from bliva.models import BLIVAVicuna
 
     names = {"llm_model": str(FOLDER / "model"), "finetuned": str(FOLDER / f"pickled/{CHECKPOINT}.pth")}
@@ -33,7 +34,7 @@ def ask(question):
     model, labels = build(), question["labels"]
     processor = load_processor("blip_image_eval", {"image_size": 224})
     image = processor(Image.open(question["image"]).convert("RGB"))[None]
-    greedy = {"num_beams": 1, "repetition_penalty": 1.0, "max_length": 6}
+    greedy = {"num_beams": 1, "repetition_penalty": 1.0, "max_length": 7}  # one for the beginning
     tiny_lavis.say(
         question,
         f"Question: {question['text']} Answer:",
@@ -47,7 +48,7 @@ def ask(question):
 def make():
     from bliva import models
 
-    tiny_lavis.make(FOLDER, models, CHECKPOINT, build)
+    tiny_lavis.make(FOLDER, models, CHECKPOINT, build, apart=False)
 
 
 if __name__ == "__main__":

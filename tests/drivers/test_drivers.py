@@ -27,7 +27,8 @@ from vouch.models.program.identity import ENVIRONMENTS
 
 TEXT = "Which animal is shown?\nA. cat\nB. dog"
 LABELS = ("A", "B")
-SHARED = {"minigpt4": "lavis", "cheetor": "lavis", "bliva": "lavis"}  # the environment, if not of the driver's name
+# the environment, if it has not the driver's name
+SHARED = {"minigpt4": "lavis", "cheetor": "lavis", "bliva": "lavis"}
 SMALL = {"embed_dim": 32, "depth": 3, "num_heads": 2}  # as in tiny_lavis
 
 
@@ -57,7 +58,9 @@ def test_letters_and_texts_are_those_of_the_authors_code(
     environment = SHARED.get(name, name)
     python, code = python_of(environment), os.environ.get(f"VOUCH_CODE_{name.upper()}")
     if python is None or code is None:
-        pytest.skip(f"needs VOUCH_CODE_{name.upper()}, a clone of the authors' code, and `vouch env {environment}`")
+        pytest.skip(
+            f"needs VOUCH_CODE_{name.upper()}, a clone of the authors' code, and `vouch env {environment}`"
+        )
     code = str(Path(code).absolute())
     shown = tmp_path / "shown.png"
     image(5).save(shown)

@@ -1,6 +1,6 @@
 """Tiny random parts of a model of LAVIS's form, as its authors save them. Runs in a driver's environment.
 
-FOLDER/model    a LLaMA in half precision, as which the authors load it
+FOLDER/model    a LLaMA
 FOLDER/bert     what stands for bert-base-uncased; also in FOLDER/own, where the authors' code runs
 FOLDER/pickled  the authors' checkpoints, for `vouch convert`
 """
@@ -15,11 +15,11 @@ VISION = {"embed_dim": 32, "depth": 3, "num_heads": 2}
 QFORMER = "blip2_pretrained_flant5xxl"
 
 
-def make(folder, modules, checkpoint, build):
+def make(folder, modules, checkpoint, build, apart=True):
     """Saves all parts.
 
     modules: the authors' package of models. build: makes a model of the parts. What it has of its own goes
-    into checkpoint, without what is in QFORMER if that is one of its parts.
+    into checkpoint, but for the Q-Former, which has a file of its own if it is apart.
     """
     import torch
     from transformers import BertConfig, BertTokenizer, LlamaConfig, LlamaForCausalLM
@@ -27,9 +27,13 @@ def make(folder, modules, checkpoint, build):
     torch.manual_seed(1)
     words = save_words(folder / "model")
     config = LlamaConfig(
-        vocab_size=len(words), **SIZE, num_hidden_layers=18, initializer_range=0.2, max_position_embeddings=1024
+        vocab_size=len(words),
+        **SIZE,
+        num_hidden_layers=18,
+        initializer_range=0.2,
+        max_position_embeddings=1024,
     )
-    llama = LlamaForCausalLM(config).half()
+    llama = LlamaForCausalLM(config)
     llama.save_pretrained(folder / "model", safe_serialization=True)
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz?.:"]
     pieces += [f"##{one}" for one in pieces[5:]]
@@ -47,7 +51,7 @@ def make(folder, modules, checkpoint, build):
     prepare(folder, modules)
     tower = modules.eva_vit.VisionTransformer(img_size=224, patch_size=14, qkv_bias=True, mlp_ratio=4.3637)
     torch.save(spread(tower).state_dict(), folder / "pickled/eva_vit_g.pth")
-    for name in (QFORMER, checkpoint):
+    for name in (QFORMER, checkpoint) if apart else (checkpoint,):
         save(name, {})
     known = set(llama.state_dict())
     tensors = {
@@ -55,8 +59,8 @@ def make(folder, modules, checkpoint, build):
         for name, value in spread(build()).state_dict().items()
         if not name.startswith("visual_encoder.") and name.partition(".")[2] not in known
     }
-    shared = [name for name in tensors if name.startswith(("Qformer.", "query_tokens", "ln_vision."))]
-    if hasattr(modules, "mini_gpt4") or hasattr(modules, "cheetah_vicuna"):
+    if apart:
+        shared = [name for name in tensors if name.startswith(("Qformer.", "query_tokens", "ln_vision."))]
         save(QFORMER, {name: tensors.pop(name) for name in shared})
     save(checkpoint, tensors, epoch=3)
 
@@ -72,8 +76,15 @@ def spread(model):
 
 
 def prepare(folder, modules):
-    """Lets the authors' code find its parts, and makes its vision tower small."""
+    """Lets the authors' code find its parts and load its LLaMA in full precision; makes its vision tower small."""
+    import torch
+    from transformers import PreTrainedModel
+
     os.chdir(folder / "own")
+    load = PreTrainedModel.from_pretrained.__func__
+    PreTrainedModel.from_pretrained = classmethod(
+        lambda owner, *names, **given: load(owner, *names, **{**given, "torch_dtype": torch.float32})
+    )
     sized = modules.eva_vit.VisionTransformer
     modules.eva_vit.VisionTransformer = lambda **given: sized(**{**given, **VISION})
     modules.eva_vit.download_cached_file = lambda *_, **__: folder / "pickled/eva_vit_g.pth"
@@ -91,7 +102,7 @@ def say(question, prompt, tokenizer, llama, predict, write):
         text = write(prompt)
     ids = [tokenizer(label)["input_ids"] for label in question["labels"]]
     assert all(len(one) == 2 for one in ids), ids  # the beginning of a sequence, and the letter
-    letters = {
-        label: float(row[-2, one[1]]) for label, row, one in zip(question["labels"], rows[0], ids)
-    }
+    letters = {}
+    for index, (label, one) in enumerate(zip(question["labels"], ids, strict=True)):
+        letters[label] = float(rows[0][index, -2, one[1]])
     print(json.dumps({"prompt": prompt, "letters": letters, "text": text}))
