@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 import yaml
 from scipy.stats import binomtest
@@ -14,7 +15,7 @@ from scipy.stats import binomtest
 from tests.cli.conftest import Vouch, flat
 from tests.cli.scored import COUNT, HOSTILE, outcomes
 from tests.models.project import ROOT
-from vouch.cli.compare import by_category, size_gap
+from vouch.cli.compare import by_category, pairs, size_gap
 from vouch.cli.compare_screen import _categories, _guessing
 from vouch.cli.completion import whole_parser
 from vouch.cli.gate import rule
@@ -269,6 +270,9 @@ def test_a_small_dataset_has_one_verdict_on_every_surface(
     assert (left["too_small"], right["too_small"]) == (why, "")
     assert left["accuracy"]["p_holm"] is left["minimum_detectable_effect"] is None
     assert left["counts"]["mcnemar_p"] is None and right["counts"]["mcnemar_p"] < 0.05
+    for pair, holds in ((left, False), (right, True)):
+        assert pair["first"]["ece"]["value"] and (pair["first"]["ece"]["low"] is not None) == holds
+        assert None not in (pair["accuracy"]["low"], pair["first"]["accuracy"]["low"])
     assert {line["dataset"]: line["too_small"] for line in lines} == {"left": why, "right": ""}
     assert right["accuracy"]["p_holm"] == right["accuracy"]["p"], "the only claim that is left"
     assert out.count("A is better") == 1 and out.count("too small to tell") == 1
@@ -332,6 +336,37 @@ def test_a_difference_of_set_sizes_where_hardly_a_set_differs_has_an_interval_wi
     assert found["difference"] == pytest.approx(other / rows)
     assert found["low"] is not None and found["low"] <= -exact + other / rows + 1e-6
     assert found["high"] is not None and found["high"] >= exact
+
+
+@pytest.mark.parametrize(("count", "holds"), [(29, False), (30, True)])
+def test_set_sizes_of_few_questions_have_no_interval(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, holds: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cell = {"value": 0.5, "low": 0.4, "high": 0.6, "items": count}
+    line = {("accuracy", ""): cell, ("set_size", "lac"): cell}
+    numbers = {("d", "original", "letters", name): line for name in "ab"}
+    asked = {
+        "dataset": "d",
+        "variation": "original",
+        "output": "letters",
+        "correct": True,
+        "clean_correct": 1.0,
+    }
+    first, second = (
+        pa.Table.from_pylist(
+            [
+                {"model": name, "prompt": f"q{n}", "group": f"g{n}", **asked}
+                | {"clean_size_lac": 1.0 + n % step, "clean_size_aps": None}
+                for n in range(count)
+            ]
+        )
+        for step, name in ((2, "a"), (3, "b"))
+    )
+    (entry,) = pairs(first, second, numbers, {}, CompareConfig(resamples=50))
+    sizes = entry["set_size"]
+    assert sizes["lac"]["difference"] < 0 and (sizes["lac"]["low"] is not None) == holds
+    assert set(sizes["aps"].values()) == {None}
 
 
 def test_a_file_is_compared_instead_of_models_of_the_checkout(vouch: Vouch, tmp_path: Path) -> None:

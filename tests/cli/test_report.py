@@ -111,6 +111,25 @@ def test_a_number_has_moved_if_the_interval_of_its_paired_difference_excludes_ze
     )
 
 
+def test_on_few_groups_only_shares_of_questions_move(scored: Path, earlier: Path, tmp_path: Path) -> None:
+    """Intervals of other numbers miss too often there (docs/small-data.md)."""
+    few = []
+    for name, folder in (("now", scored), ("then", earlier)):
+        shutil.copytree(folder, tmp_path / name, ignore=shutil.ignore_patterns(".*", "reports"))
+        path = tmp_path / name / items_path("right")
+        rows = ITEMS.read(path).to_pylist()
+        ITEMS.write(path, [row | {"group": f"g{n % 10}"} for n, row in enumerate(rows)])
+        path = tmp_path / name / outcomes_path("right")
+        of = {row["id"]: f"g{n % 10}" for n, row in enumerate(rows)}
+        OUTCOMES.write(path, [row | {"group": of[row["item"]]} for row in OUTCOMES.read(path).to_pylist()])
+        few.append(side(tmp_path / name))
+    now, then = few
+    found = against(now, then, CONFIG)
+    assert number(found, "accuracy").state == MOVED and number(found, "accuracy").low is not None
+    error = number(found, "ece")
+    assert error.difference and error.low is error.high is None and error.state == CHANGED
+
+
 def test_changed_answers_are_listed_with_both_answers(scored: Path, earlier: Path) -> None:
     found = against(side(scored), side(earlier), CONFIG)
     (one,) = (each for each in found.answers if each.changed)

@@ -137,6 +137,17 @@ def test_resampling_draws_whole_groups() -> None:
     assert set(totals[:, 0]) <= {a + b + c for a in (1, 2, 4) for b in (1, 2, 4) for c in (1, 2, 4)}
 
 
+def test_splits_that_are_kept_are_those_of_the_same_groups() -> None:
+    """Also of as many rows in other groups, and of other numbers for the same groups."""
+    for groups in ([0, 0, 1, 1, 2, 2], [0, 1, 2, 0, 1, 2], [5, 7, 9, 5, 7, 9]):
+        calibrating = group_splits(np.array(groups), 0.5, 0, 20).calibrating()
+        for group in set(groups):
+            own = calibrating[:, np.array(groups) == group]
+            assert (own == own[:, :1]).all() and own.any() and not own.all()
+    few, many = (group_splits(np.arange(3000), 0.5, 0, splits) for splits in (100, 200))
+    assert (few.packed == many.packed[:100]).all(), "kept or not"
+
+
 def test_percentiles_are_those_of_numpy_to_the_last_bit() -> None:
     random = np.random.default_rng(1)
     for size in (1, 2, 3, 40, 41, 80, 100, 999, 1000):

@@ -23,7 +23,7 @@ from vouch.metrics.comparison.statistics import intervals, means
 from vouch.metrics.confidence import ece
 from vouch.metrics.intervals import about, some
 from vouch.pipeline.errors import UserError
-from vouch.report.gates import headline_columns
+from vouch.report.gates import headline_columns, interval_holds
 from vouch.tables import DONT_KNOW, HEADLINE, NONE_OF_ABOVE
 from vouch.tables.asked import ITEMS, items_path
 from vouch.tables.results import OUTCOMES, UNREAD, contents, grades, outcomes_path
@@ -306,6 +306,8 @@ def _numbers(
         elif kept is not None and items and before is not None and after is not None:
             whole = after - before if counted == [items, items] else None
             gap = _gap(kept, column, (now.bins, then.bins), whole, config)
+            if not interval_holds(column[0], kept["group"].nunique()):
+                gap = (gap[0], None, None)
         yield NumberPair(line, column, before, after, *gap, items, counted[0])
 
 

@@ -298,7 +298,7 @@ def pairs(
     """One entry for each dataset and request type that both models have, for JSON.
 
     first, second: outcomes of the models, in one variation. numbers: cells of both. gaps: the result of
-    `oriented`. Entries of datasets that are too small have no p.
+    `oriented`. Entries of datasets that are too small have no p, and no interval of set sizes.
     """
     reasons = small(numbers)
     names = (first["model"][0].as_py(), second["model"][0].as_py())
@@ -311,9 +311,12 @@ def pairs(
         both = joined(first, second, dataset, output)
         gap, correct = dict(gaps.get((dataset, output), {})), counts(both)
         effect = gates.minimum_detectable_effect(gap.get("low"), gap.get("high"), gap.get("claims", 1))
+        scores = [score for score in HEADLINE if all(("set_size", score) in side for side in sides if side)]
+        sizes = {score: size_gap(both, f"clean_size_{score}", config) for score in scores}
         if dataset in reasons:
             gap, effect = {**gap, "p": None, "p_holm": None}, None
             correct = correct and {**correct, "mcnemar_p": None}
+            sizes = {score: {**of, "low": None, "high": None} for score, of in sizes.items()}
         entries.append(
             {
                 "dataset": dataset,
@@ -327,12 +330,7 @@ def pairs(
                 "too_small": reasons.get(dataset, ""),
                 "minimum_detectable_effect": effect,
                 "counts": correct,
-                "set_size": {
-                    score: size_gap(both, f"clean_size_{score}", config)
-                    if ("set_size", score) in sides[0] and ("set_size", score) in sides[1]
-                    else _NO_GAP
-                    for score in HEADLINE
-                },
+                "set_size": dict.fromkeys(HEADLINE, _NO_GAP) | sizes,
             }
         )
     return entries

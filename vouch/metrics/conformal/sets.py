@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from vouch.metrics.responses import Array, Bools, Floats, Ints, Ranked, count, pieces
 
-KEPT = 1 << 12
-"""The most rows whose splits are kept for the next answers with the same groups."""
+KEPT_ROWS, KEPT_BITS = 1 << 12, 1 << 19
+"""The most rows, and rows times splits, of splits that are kept for the next answers with the same groups."""
 BYTES = 1 << 13
 """Bytes per split and step: small enough for the processor's cache."""
 DIGITS = 12
@@ -116,14 +116,14 @@ def group_splits(groups: Ints, calibration: float, seed: int, splits: int) -> Sp
     calibration half contains the smaller one. Generator: SFC64, whose raw stream numpy has frozen.
     """
     numbers = np.unique(groups, return_inverse=True)[1]
-    if len(numbers) > KEPT:
+    if len(numbers) > KEPT_ROWS or len(numbers) * splits > KEPT_BITS:
         return _group_splits(numbers, calibration, seed, splits)
     return _kept_splits(numbers.astype(np.int16).tobytes(), calibration, seed, splits)
 
 
 @lru_cache(maxsize=512)
 def _kept_splits(groups: bytes, calibration: float, seed: int, splits: int) -> Splits:
-    """All models and most variations have the same groups, in each category."""
+    """All models and most variations have the same groups, in each category; 32 MiB at most."""
     return _group_splits(np.frombuffer(groups, dtype=np.int16), calibration, seed, splits)
 
 

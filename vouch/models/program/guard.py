@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import BinaryIO
 
 MOST_PRINTED = 1 << 20
 GRACE_SECONDS = 3.0  # between TERM and KILL
@@ -44,8 +45,11 @@ def main() -> None:
     )
     for descriptor in (0, answers, writes):
         os.close(descriptor)  # so that each ends when the driver ends
-    ended = _watch(child, life, printed, scratch / _PRINTED, most)
-    _end(child)
+    with (scratch / _PRINTED).open("wb", buffering=0) as file:
+        output = _Output(printed, file)
+        ended = _watch(child, life, output, most)
+        _end(child)
+        output.rest()
     with contextlib.suppress(OSError):
         os.replace(scratch / _PRINTED, log)
     shutil.rmtree(scratch, ignore_errors=True)
@@ -53,28 +57,45 @@ def main() -> None:
         print(json.dumps({"ended": ended or _how(child.returncode)}), flush=True)
 
 
-def _watch(child: "subprocess.Popen[bytes]", life: int, printed: int, log: Path, most: int) -> str:
-    """Copies what the driver prints until it ends or has to; why it has to, empty if it ended by itself."""
-    waiting, left = select.poll(), MOST_PRINTED
-    for descriptor in (life, printed):
+class _Output:
+    """Copies what a driver prints into a file, up to MOST_PRINTED bytes. pipe: where it prints."""
+
+    def __init__(self, pipe: int, file: BinaryIO) -> None:
+        self.pipe, self._file, self._left = pipe, file, MOST_PRINTED
+
+    def copy(self) -> bool:
+        """Copies what is there; whether more may come."""
+        data = os.read(self.pipe, 1 << 16)
+        self._file.write(data[: self._left])
+        self._left = max(0, self._left - len(data))
+        return bool(data)
+
+    def rest(self) -> None:
+        """Copies what is left once nobody prints any more."""
+        os.set_blocking(self.pipe, False)
+        with contextlib.suppress(BlockingIOError):
+            while self.copy():
+                pass
+
+
+def _watch(child: "subprocess.Popen[bytes]", life: int, output: _Output, most: int) -> str:
+    """Waits until the driver ends or has to; why it has to, empty if it ended by itself."""
+    waiting = select.poll()
+    for descriptor in (life, output.pipe):
         waiting.register(descriptor, select.POLLIN | select.POLLHUP)
-    with log.open("wb", buffering=0) as file:
-        while True:
-            for descriptor, _ in waiting.poll(1000 * PACE_SECONDS):
-                if descriptor == life:
-                    with contextlib.suppress(subprocess.TimeoutExpired):
-                        child.wait(PACE_SECONDS)  # it may be about to end by itself
-                        return ""
-                    return "ended by Vouch"
-                data = os.read(printed, 1 << 16)
-                if not data:
-                    waiting.unregister(printed)
-                file.write(data[:left])
-                left = max(0, left - len(data))
-            if child.poll() is not None:
-                return ""
-            if (taken := _memory(child.pid)) > most:
-                return f"it took {taken / 2**30:.1f} GB of memory, more than the {most / 2**30:.1f} allowed"
+    while True:
+        for descriptor, _ in waiting.poll(1000 * PACE_SECONDS):
+            if descriptor == life:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    child.wait(PACE_SECONDS)  # it may be about to end by itself
+                    return ""
+                return "ended by Vouch"
+            if not output.copy():
+                waiting.unregister(output.pipe)
+        if child.poll() is not None:
+            return ""
+        if (taken := _memory(child.pid)) > most:
+            return f"it took {taken / 2**30:.1f} GB of memory, more than the {most / 2**30:.1f} allowed"
 
 
 def _memory(process: int) -> int:
