@@ -63,7 +63,7 @@ class LavisModel(TorchModel):
         self.device, dtype = self.choose_device()
         package = owner.__module__.rpartition(".")[0]
         tower, qformer = sys.modules[f"{package}.eva_vit"], sys.modules[f"{package}.Qformer"]
-        vision = {**self.start.settings.get("vision", {})}
+        vision = self.start.settings.get("vision", {})
         with ExitStack() as patches:
 
             def put(what: Any, name: str, value: Any) -> None:
