@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from html import escape
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -365,6 +366,32 @@ def test_a_language_model_is_marked_beside_the_image(reports, window):
     names = ["alpha", "beta asked without images", "gamma"]
     assert page.locator("#item .matrix thead th").all_text_contents() == ["Prompt", *names]
     assert page.locator("#item .shares").first.locator("thead th").all_text_contents() == names
+
+
+def test_sets_without_a_threshold_are_shown_nowhere(reports, window):
+    """As in `vouch item`: not beside an option, not in the list, its filters and its files."""
+    page_of = reports / "pages/uncalibrated.html"
+    text = (reports / ITEMS_PAGE).read_text("utf-8")
+    of = {"beta": {"letters": ["original"]}}
+    named = escape(json.dumps({CHOICE: {"clean": of, "faithful": of}}))
+    assert text.count('data-uncalibrated="{}"') == 1
+    page_of.write_text(text.replace('data-uncalibrated="{}"', f'data-uncalibrated="{named}"'), "utf-8")
+    link = f"pages/uncalibrated.html#{CHOICE}/{CHOICE}-0204?model="
+    for model, without in (("beta", True), ("alpha", False)):
+        page = opened(window().open(link + model), f"{CHOICE}-0204")
+        cards = page.locator("#item article")
+        note = f"{model}: no prediction sets; too few questions calibrate"
+        has_note = [note in card for card in cards.all_inner_texts()]
+        assert has_note == [without and not number for number in range(len(has_note))]
+        assert bool(cards.first.locator("tfoot tr").count() > 1) != without, (
+            "mean sizes stand below the answer"
+        )
+        assert cards.nth(1).locator("tfoot tr").count() > 1, "that variation calibrates"
+        assert ("set of" in page.locator("#list").inner_text()) != without
+        head, *rows = csv.reader(io.StringIO(saved(page, "#save-csv")[0], newline=""))
+        sizes = {row[head.index(f"{model} lac_set_size")] for row in rows}
+        assert (sizes == {""}) == without
+    page_of.unlink()
 
 
 def test_an_item_by_its_link(reports, window):

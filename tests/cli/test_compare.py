@@ -90,10 +90,11 @@ def test_the_screen(vouch: Vouch) -> None:
     out = vouch("compare", *BOTH)
     assert out.startswith("A is tiny_a, B is tiny_b; prompts: original; clean protocol\n")
     assert out.count("A is better") == 2 and "sky  [31mred" in out
-    assert max(map(len, out.splitlines())) < 200 and len(out.splitlines()) < 33
+    assert max(map(len, out.splitlines())) < 200 and len(out.splitlines()) < 34
     assert (
         "\nBoth are shown to beat guessing on left and right.\n" in out or "\nOnly A is shown to beat" in out
     )
+    assert "\np is corrected for all pairs of models; a verdict needs p < 0.01\n" in out
     mirrored = vouch("compare", *BOTH[::-1], "--output", "letters")
     assert "B is better" in mirrored and "text" not in mirrored.split("Where do")[1]
 

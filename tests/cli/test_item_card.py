@@ -146,7 +146,7 @@ def one_option(**facts: Any) -> dict[str, Any]:
          ["correct: B. blue; C. green"]),
         ({"output": "text", "text": "r", "parser": "exact_match", "answer": "r", "correct": False,
           "graded": {"metric": "exact_match", "read": "r", "references": ["blue", "b\x1blue"], "grade": 0.0}},
-         ["wrong, graded by exact_match", "exact_match compared 'r' with 'blue' and 'b\\x1blue' and gave 0: the text"]),
+         ["wrong, graded by exact_match", "exact_match compared 'r' with 'blue' and 'b\\x1blue' and gave 0: whether"]),
         ({"output": "text", "text": "r", "parser": "anls", "answer": "r", "correct": True,
           "graded": {"metric": "anls", "read": "r", "references": ["s"] * 9, "grade": 0.6251}},
          ["'s' and 5 more and gave 0.625, 0.5 or more is correct: average normalised"]),
@@ -278,6 +278,13 @@ def test_a_model_without_wrong_answers_and_answers_without_confidence(vouch: Vou
         WrongAnswers("e", "text", [row | {"confidence": 0.1}], 4, 0),
     ]
     assert [one["confidence"] for one in ordered(parts)] == [0.1, None]
+
+
+def test_wrong_answers_that_could_not_be_read_are_counted(vouch: Vouch) -> None:
+    first = next(iter(outcomes("tiny_b", "left").values()))
+    rows = [first | {"dataset": "left", "parser": parser} for parser in ("reader", "unparsed")]
+    screen = wrong_screen("m", None, [WrongAnswers("left", "text", rows, 9, 0)], 20)
+    assert screen.startswith("m: 2 of 9 answers are wrong, 1 of them because no answer could be read\n")
 
 
 def test_a_dataset_that_no_model_was_asked_has_no_wrong_answers(vouch: Vouch) -> None:

@@ -12,12 +12,13 @@ from stages import compare, score
 from tests.cli.conftest import Vouch, flat, lay_out
 from tests.cli.scored import ESCAPE, LABELS, build, stage
 from tests.report.project import SCORING, parts
+from vouch.cli.leaderboard import left_out as lines_of
 from vouch.metrics.text.judge import key
 from vouch.metrics.text.reader.options import Choices
 from vouch.metrics.unranked import outputs_of
 from vouch.models.unsupported import NO_LOGPROBS
 from vouch.pipeline.yaml12 import load as load_yaml
-from vouch.report.caveats import NOTE, REMEDY, left_out
+from vouch.report.caveats import ASKED, NOTE, REMEDY, left_out, never_asked
 from vouch.report.claims import leaders
 from vouch.report.config import ReportConfig
 from vouch.report.evidence import Evidence
@@ -132,6 +133,26 @@ def test_letters_that_nobody_said_have_no_rank(
     card, other = vouch("publish", "card", "tiny_a"), vouch("publish", "card", "tiny_b")
     assert "In 75.0 [" in card and f"It {NOTE[LETTERS]}." in card
     assert "begins with no option letter" in other and NOTE[LETTERS] not in other
+
+
+def test_nobody_is_told_to_ask_for_texts_that_were_asked() -> None:
+    base = {"model": "m", "dataset": "d", "variation": "original", "protocol": "clean", "category": "all"}
+    low = base | {"output": LETTERS, "metric": "low_mass_rate", "score": "", "value": 1.0}
+    texts = base | {"output": WORDS, "metric": "accuracy", "score": "", "value": 0.5}
+    assert flat(lines_of([low])) == f"d: m {NOTE[LETTERS]}. {REMEDY[LETTERS]}"
+    assert flat(lines_of([low, texts])) == f"d: m {NOTE[LETTERS]}. {ASKED}"
+
+
+def test_a_model_without_any_rows_on_a_dataset_is_named() -> None:
+    """As released answers to one of two datasets; in files of none, only params.yaml names the model."""
+    base = {"variation": "original", "protocol": "clean", "category": "all", "output": WORDS, "score": ""}
+    base |= {"metric": "accuracy", "value": 0.5}
+    rows = [base | {"model": m, "dataset": d} for m, d in (("a", "left"), ("a", "right"), ("b", "left"))]
+    assert flat(lines_of(rows, rows)).startswith("b has no answers to right: its files")
+    assert not lines_of(rows) and not lines_of(rows[:2], rows[:2])
+    places = {row["dataset"]: [(row["model"], row["dataset"], WORDS)] for row in rows[:2]}
+    assert never_asked(places, {}, ["a", "c"])[0].startswith("c has no answers to left and right:")
+    assert never_asked(places, {"c": ["right"]}, ["c"])[0].startswith("c has no answers to right:")
 
 
 def test_a_model_without_answers_is_named_with_the_reason(

@@ -120,6 +120,10 @@ print(commands_page())
             "vouch show: argument --protocol: no claen; did you mean clean? valid: clean, faithful; see `vouch "
             "show --help`",
         ),
+        (
+            ["report", "--against", "HEAD", "--out", ""],
+            "vouch report: argument --out: is empty; name a file or folder; see `vouch report --help`",
+        ),
         (["item"], "vouch item: one of the arguments id --wrong is required; see `vouch item --help`"),
     ],
 )

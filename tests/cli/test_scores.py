@@ -23,6 +23,16 @@ def test_a_table_of_scores_on_the_screen_and_as_json(
     screen = capsys.readouterr().out
     for words in ("scores.csv: 2 models, 198 questions, 5 runs", "A is better", "0.0363", "61 %", "39 %"):
         assert words in screen
+    few = "".join(
+        f"{number},{model},{score}\n" for number in range(8) for model, score in (("a", 1), ("b", 0))
+    )
+    Path("few.csv").write_text(f"item,model,score\n{few}")
+    assert main(["compare", "few.csv", "--json"]) == 0
+    pair = json.loads(capsys.readouterr().out)["pairs"][0]
+    assert (pair["verdict"], pair["needed"], pair["p"] < 0.01) == ("", 30, True)
+    assert main(["compare", "few.csv"]) == 0
+    screen = " ".join(capsys.readouterr().out.split())
+    assert "too few" in screen and "A is better" not in screen and "called better on fewer than 30" in screen
     Path("alone.csv").write_text("item,model,score\n1,a,1\n2,a,0\n")
     assert main(["compare", "alone.csv"]) == 0
     assert "one model: nothing to compare it with" in capsys.readouterr().out

@@ -115,7 +115,7 @@ def test_few_groups_are_named(tmp_path: Path) -> None:
     pd.DataFrame(table).to_csv(tmp_path / "scores.csv", index=False)
     screen = scores.compared([tmp_path / "scores.csv"], json=False)
     assert "scores.csv: 2 models, 60 questions in 3 groups\n" in screen
-    assert screen.endswith("\n3 groups are few: intervals and p are rough\n")
+    assert "\n3 groups are few: intervals and p are rough" in screen
     assert vouch.compare_scores(table).groups == 3
 
 

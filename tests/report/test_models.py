@@ -24,6 +24,7 @@ from tests.report.project import (
 )
 from tests.report.test_worlds import false_sentences
 from tests.report.worlds import MODELS, World, evidence
+from vouch.metrics.conformal.selective import one_of_each, selective_figures
 from vouch.prompts.rewrites.engines import rules
 from vouch.prompts.rewrites.table import variation_rows
 from vouch.report.cards import ALONE, BREAKS
@@ -35,7 +36,7 @@ from vouch.report.formatting import NARROW
 from vouch.report.gates import MINIMUM
 from vouch.report.loading import _tokens, load
 from vouch.report.page import Text
-from vouch.report.pages.answering import ANSWERING_FIGURE, ANSWERING_SECTION
+from vouch.report.pages.answering import ANSWERING_FIGURE, ANSWERING_SECTION, _thresholds
 from vouch.report.pages.calibration import CALIBRATION_SECTION, UNCERTAINTY_SECTION
 from vouch.report.pages.datasets import REWRITES_SECTION
 from vouch.report.pages.image_use import LOOKS_SECTION, TYPOGRAPHIC_SECTION
@@ -61,6 +62,7 @@ from vouch.report.pages.transfer import TRANSFER_SECTION
 from vouch.report.pages.variations import VARIATIONS_FIGURE, VARIATIONS_SECTION
 from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.report.site import site
+from vouch.report.table import MISSING
 from vouch.tables.answered import (
     LETTERS,
     LIKELIHOOD,
@@ -492,6 +494,23 @@ def test_the_front_page_says_what_can_be_answered_alone_and_that_holds() -> None
     # The same sentence is false of an overconfident model.
     other = replace(made, accuracy=SURE | {("ant", "set0"): 0.6})
     assert any("answer these alone" in one for one in false_sentences(other, known))
+
+
+def test_the_thresholds_of_the_table_give_its_shares() -> None:
+    known = evidence(world(800))
+    graded, seed = known.confidences("set0", "ant"), known.scoring.seed
+    confidence, _, groups = graded
+    alone, average = (confidence[one_of_each(*graded, seed)][start:] for start in (len(set(groups)) // 4, 0))
+    shown = _thresholds(known, "set0", "ant")
+    thresholds = np.array([np.inf if cell == MISSING else cell.key for cell in shown])
+    at = [
+        *(np.mean(alone >= each) for each in thresholds[:4]),
+        *(np.mean(average >= each) for each in thresholds[4:]),
+    ]
+    figures = sorted(selective_figures(*graded, seed), key=lambda figure: "conformal" in figure.metric)
+    assert (
+        at == pytest.approx([figure.value for figure in figures]) and at[0] == 0 < 0.5 < at[1] and at[-1] == 1
+    )
 
 
 def test_the_tile_says_where_none_is_answered_alone_and_what_the_threshold_costs_there() -> None:

@@ -29,7 +29,7 @@ from vouch.models.lock_entry import LockEntry
 from vouch.models.unsupported import unsupported_outputs
 from vouch.report import summaries
 from vouch.report.cards import ALONE
-from vouch.report.caveats import by_letters_elsewhere, without_answers
+from vouch.report.caveats import NOTE, by_letters_elsewhere, without_answers
 from vouch.report.claims import representative
 from vouch.report.evidence import Evidence
 from vouch.report.gates import HOLD_FOR_FEW, MINIMUM, interval_holds, shown
@@ -39,7 +39,7 @@ from vouch.report.pages.calibration import CALIBRATION_SECTION
 from vouch.report.pages.models import RESULTS_SECTION
 from vouch.report.pages.models_detail import DIMENSIONS_SECTION
 from vouch.report.pages.protocols import PROTOCOLS_SECTION, protocols_frame
-from vouch.report.pages.provenance import build_provenance
+from vouch.report.pages.provenance import build_items, build_provenance
 from vouch.report.pages.variations import VARIATIONS_SECTION
 from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.report.site import OWN, write_for_dvc
@@ -222,7 +222,8 @@ def test_sets_without_a_threshold_are_no_measurement(make: Make) -> None:
     """Under both protocols a set then holds all options."""
     evidence = make(Made())
     row = {"metric": "infinite_threshold_rate", "value": 1.0}
-    rows = [row | {"model": model, "protocol": "faithful"} for model in ("alpha", "beta", "gamma")]
+    models = ("alpha", "beta", "gamma")
+    rows = [row | {"model": model, "protocol": "faithful"} for model in models]
     infinite = with_rows(evidence, *rows)
     part = part_of(PROTOCOLS_SECTION, infinite)
     assert part.cells()["Set size LAC, faithful"].text == "–" != part.cells()["Set size LAC, clean"].text
@@ -230,6 +231,18 @@ def test_sets_without_a_threshold_are_no_measurement(make: Make) -> None:
     assert set(drawn["protocol"]) == {"clean"}, "the chart shows no number that the table leaves out"
     assert any(mentions(text, "alpha, beta and gamma", "holds all options") for text in part.sentences)
     assert not any("LAC set size" in text for text in (*part.sentences, *summaries.protocols(infinite)))
+    of_page = json.loads(build_items(infinite).uncalibrated)
+    assert of_page == {"shapes": {"faithful": {name: {"letters": ["original"]} for name in models}}}
+    assert build_items(evidence).uncalibrated == "{}"
+
+
+def test_few_questions_are_named_even_if_no_model_answers_with_letters(make: Make) -> None:
+    rows = [{"metric": "low_mass_rate", "value": 1.0, "model": name} for name in ("alpha", "beta", "gamma")]
+    evidence = _few(with_rows(make(Made(variations=("original", "vr_b_5"))), *rows))
+    assert mentions(VERDICT_SECTION.build(evidence).headline, "answers with letters", "too small to tell")
+    for section in (CALIBRATION_SECTION, VARIATIONS_SECTION):
+        sentences = [text for part in parts(section.build(evidence)) for text in part.sentences]
+        assert f"alpha {NOTE['letters']}." in sentences
 
 
 def test_each_number_has_its_own_count(make: Make) -> None:

@@ -59,7 +59,13 @@ def path_argument(*flags: str, **settings: Any) -> Argument:
 
     `vouch` changes to the root of the checkout before a command runs, so the path is made absolute.
     """
-    return Argument(flags, FILES, {"type": lambda name: Path(name).absolute(), **settings})
+    return Argument(flags, FILES, {"type": _path, **settings})
+
+
+def _path(name: str) -> Path:
+    if not name:
+        raise argparse.ArgumentTypeError("is empty; name a file or folder")
+    return Path(name).absolute()
 
 
 def number(kind: type[int] | type[float], least: float, most: float = math.inf) -> Callable[[str], float]:

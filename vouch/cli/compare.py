@@ -143,7 +143,7 @@ def run(options: argparse.Namespace) -> int:
         print(as_json({**named, "pairs": entries, "categories": categories}), end="")
     else:
         print(screen(options.first, options.second, entries, categories), end="")
-        print(left_out(rows), end="")
+        print(left_out(rows, every), end="")
     warn_if_outdated()
     return exit_status(failed, unknown)
 

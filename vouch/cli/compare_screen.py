@@ -11,6 +11,7 @@ from vouch.cli.printing import Column, interval, number, paragraphs, table, wrap
 from vouch.report import formatting, gates
 from vouch.tables import HEADLINE
 
+VERDICT = f"p is corrected for all pairs of models; a verdict needs p < {gates.SIGNIFICANCE:g}"
 SHOWN = 8  # categories; --json has all
 _PAIR = (Column("dataset", cut=True), Column("output"))
 _ACCURACY = (
@@ -44,6 +45,7 @@ def screen(first: str, second: str, entries: Sequence[Row], categories: Sequence
     variation = long_name(entries[0]["variation"])
     text = wrapped(f"A is {first}, B is {second}; prompts: {variation}; clean protocol") + "\n"
     text += "Which is correct more often?\n" + table(_ACCURACY, list(map(_accuracy, entries)))
+    text += wrapped(VERDICT)
     text += paragraphs(
         f"{each['dataset']}: one of them takes no images, so A - B and its p count the "
         f"{each['accuracy']['with_image']} questions with an image only."

@@ -6,6 +6,7 @@ late, since they load pandas.
 
 import sys
 from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -22,8 +23,10 @@ from vouch.metrics.unranked import (
     unanswered_places,
     unranked,
 )
-from vouch.pipeline.dag import read_dag
+from vouch.pipeline.dag import PARAMS, read_dag
+from vouch.pipeline.errors import UserError
 from vouch.pipeline.state import states
+from vouch.pipeline.yaml12 import loads
 from vouch.report.gates import INFINITE, shown, too_small
 from vouch.tables import HEADLINE
 from vouch.tables.asked import ITEMS, ORIGINAL, OUTPUTS, items_path, kept_items
@@ -176,19 +179,37 @@ def long_name(variation: str) -> str:
     return named(variation)
 
 
-def left_out(rows: Iterable[Row]) -> str:
-    """A line for each model, dataset and request type of these rows that is left out of claims, or empty."""
-    from vouch.report.caveats import NOTE, REMEDY, without_answers
+def left_out(rows: Iterable[Row], every: Iterable[Row] = ()) -> str:
+    """A line for each model, dataset and request type of these rows that is left out of claims, or empty.
+
+    every: rows of all variations, for which a line names the models that were not asked on a dataset.
+    """
+    from vouch.report.caveats import NOTE, never_asked, remedy, without_answers
 
     rows = list(rows)
     left = sorted(unranked(rows), key=lambda key: (key[1], key[0], key[2]))
     problems = {place: _problem(place) for place in unanswered_places(rows)}
-    asked: dict[str, set[Place]] = {}
-    for row in rows:
-        asked.setdefault(row["dataset"], set()).add((row["model"], row["dataset"], row["output"]))
+    asked = _places(rows)
     return paragraphs(
-        f"{dataset}: {model} {NOTE[output]}. {REMEDY[output]}" for model, dataset, output in left
-    ) + paragraphs(without_answers(problems, asked))
+        f"{dataset}: {model} {NOTE[output]}. {remedy(output, {each[2] for each in asked[dataset]})}"
+        for model, dataset, output in left
+    ) + paragraphs([*without_answers(problems, asked), *never_asked(_places(every), _limits())])
+
+
+def _limits() -> Mapping[str, Collection[str]]:
+    """Models that params.yaml limits to some datasets, with these; empty if it cannot be read."""
+    try:
+        return loads(Path(PARAMS).read_text("utf-8"), PARAMS)["extract"]["datasets_of"] or {}
+    except (OSError, UserError, KeyError, TypeError):
+        return {}
+
+
+def _places(rows: Iterable[Row]) -> Mapping[str, Collection[Place]]:
+    """By dataset, every model and request type that has rows."""
+    places: dict[str, set[Place]] = {}
+    for row in rows:
+        places.setdefault(row["dataset"], set()).add((row["model"], row["dataset"], row["output"]))
+    return places
 
 
 def _problem(place: Place) -> str:

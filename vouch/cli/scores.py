@@ -6,10 +6,9 @@ from typing import Any
 
 from vouch.cli.printing import Column, as_json, number, paragraphs, table, wrapped
 from vouch.library.estimates import Estimate
-from vouch.library.scores import ModelScore, ScorePair, ScoresComparison, compare_scores
+from vouch.library.scores import MINIMUM, ModelScore, ScorePair, ScoresComparison, compare_scores
 from vouch.pipeline.errors import UserError
 from vouch.report import formatting
-from vouch.report.gates import MINIMUM
 
 SHOWN = 30  # pairs on the screen; --json has all
 
@@ -85,7 +84,7 @@ def _model(of: ModelScore) -> list[str]:
 def _pair(of: ScorePair) -> list[str]:
     p = of.p_holm
     verdict = "A is better" if of.verdict == of.a else "B is better" if of.verdict else "not significant"
-    verdict = "n.a." if p is None else verdict
+    verdict = "n.a." if p is None else "too few" if of.groups < MINIMUM else verdict
     return [
         *(of.a, of.b, str(of.items), _shown(of.difference, "+")),
         "n.a." if p is None else formatting.p_value(p),
@@ -133,5 +132,8 @@ def _remarks(result: ScoresComparison) -> str:
         )
     if result.groups < MINIMUM:
         few = "questions" if result.groups == result.items else "groups"
-        lines.append(f"{result.groups} {few} are few: intervals and p are rough")
+        lines.append(
+            f"{result.groups} {few} are few: intervals and p are rough, and no model is called better on "
+            f"fewer than {MINIMUM}"
+        )
     return "\n" + paragraphs(lines) if lines else ""

@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(headline(now), end="")
         print(paragraphs(f"{dataset}: {why}." for dataset, why in small(now).items()), end="")
-        print(left_out(rows), end="")
+        print(left_out(rows, rows), end="")
         print(beside_the_blind(rows, now), end="")
         print(undecided(now), end="")
         if REPORT.exists():

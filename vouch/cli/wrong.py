@@ -139,7 +139,7 @@ def _entry(row: Row, item: Row, prompt: Row) -> dict[str, Any]:
 _LIST = (
     Column("dataset", cut=True),
     Column("output", rank=1),
-    Column("item", cut=True),
+    Column("item"),  # never cut: it is what one types next
     Column("correct", cut=True),
     Column("answer", cut=True),
     Column("confidence", right=True),
@@ -150,7 +150,9 @@ def wrong_screen(model: str, variation: str | None, parts: Sequence[WrongAnswers
     """The list for a person: how many answers are wrong, a line for each, and what to do next."""
     rows, graded = ordered(parts), sum(part.graded for part in parts)
     asked = f" in {long_name(variation)}" if variation else ""
-    text = wrapped(f"{model}{asked}: {len(rows):,} of {plural(graded, 'answer')} are wrong")
+    unread = sum(row["parser"] in UNREAD for row in rows)
+    of_them = f", {unread:,} of them because no answer could be read" if unread else ""
+    text = wrapped(f"{model}{asked}: {len(rows):,} of {plural(graded, 'answer')} are wrong{of_them}")
     if dropped := sum(part.left_out for part in parts):
         text += wrapped(f"left out: {plural(dropped, 'wrong answer')} to questions with defects")
     if not rows:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+MINIMUM = 30
+"""Fewest independent questions (groups) of a pair with a verdict, as in the report (docs/small-data.md)."""
+
+
 class ModelScore(NamedTuple):
     """score: mean over the questions that all models answered. rank: 1 is the largest, equal means share it.
 
@@ -40,13 +44,15 @@ class ModelScore(NamedTuple):
 class ScorePair(NamedTuple):
     """difference: a minus b on the questions that both answered (items). p: two-sided; p_holm: corrected over
     all pairs. minimum_detectable_effect: the smallest true difference that four of five such studies find
-    (None: above the range of scores). needed: questions that would find the difference seen here. verdict:
-    `a`, `b` or empty if p_holm is not below the significance level. left_out: questions of just one of them.
+    (None: above the range of scores). needed: questions that would find the difference seen here, with
+    MINIMUM groups at least. verdict: `a`, `b` or empty if p_holm is not below the significance level, or if
+    fewer than MINIMUM groups of questions were compared. left_out: questions of just one of them.
     """
 
     a: str
     b: str
     items: int
+    groups: int
     difference: Estimate | None
     p: float | None
     p_holm: float | None
@@ -162,13 +168,14 @@ def _pair(scores: Scores, cells: Any, item_of: Any, a: int, b: int, draws: int, 
     known = ~np.isnan(cells[[a, b]])
     both, either = known.all(axis=0), known.any(axis=0)
     items = item_of[both]
-    gap, p = None, None
+    groups, gap, p = _group_of(scores, items), None, None
     if len(items):
-        scaled, p = paired((cells[a] - cells[b])[both] / scores.span, _group_of(scores, items), draws, seed)
+        scaled, p = paired((cells[a] - cells[b])[both] / scores.span, groups, draws, seed)
         gap = _on_scale(scaled, scores.span)
     count = len(np.unique(items))
     left_out = len(np.unique(item_of[either])) - count
-    return ScorePair(scores.models[a], scores.models[b], count, gap, p, None, None, None, "", left_out)
+    names = scores.models[a], scores.models[b]
+    return ScorePair(*names, count, len(np.unique(groups)), gap, p, None, None, None, "", left_out)
 
 
 def _judged(pair: ScorePair, p: float | None, level: float, claims: int, scores: Scores) -> ScorePair:
@@ -179,12 +186,13 @@ def _judged(pair: ScorePair, p: float | None, level: float, claims: int, scores:
     effect = minimum_detectable_effect(gap.low / span, gap.high / span, level, claims)
     detectable = effect and effect * span
     needed = questions_for(abs(gap.value), pair.items, detectable) if detectable and gap.value else None
+    fewest = math.ceil(MINIMUM * pair.items / pair.groups)
     better = pair.a if gap.value > 0 else pair.b
     return pair._replace(
         p_holm=p,
         minimum_detectable_effect=detectable,
-        needed=needed if needed is None or needed <= MOST else None,
-        verdict=better if p < level and gap.value else "",
+        needed=None if needed is None or needed > MOST else max(needed, fewest),
+        verdict=better if p < level and gap.value and pair.groups >= MINIMUM else "",
     )
 
 

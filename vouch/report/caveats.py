@@ -49,12 +49,42 @@ _WHY = {
 }
 
 
+def remedy(output: str, asked: Collection[str]) -> str:
+    """What to do about a model that is left out of claims by a request type. asked: all request types."""
+    return ASKED if output == LETTERS and TEXT in asked else REMEDY[output]
+
+
 def left_out(evidence: "Evidence", datasets: Sequence[str]) -> list[str]:
     """A warning for each reason to leave models out of claims, with the models, their rates, and advice."""
     warnings = [text for output in (LETTERS, TEXT) if (text := _left_out(evidence, datasets, output))]
     problems = {place: evidence.problems.get(place, "") for place in evidence.unanswered}
     asked = {name: evidence.asked(name) for name in datasets}
-    return [*warnings, *without_answers(problems, asked)]
+    setup = evidence.setup
+    limits = (setup.get("extract") or {}).get("datasets_of") or {}
+    return [
+        *warnings,
+        *without_answers(problems, asked),
+        *never_asked(asked, limits, setup.get("models") or ()),
+    ]
+
+
+def never_asked(
+    asked: Mapping[str, Collection[Place]],
+    limits: Mapping[str, Collection[str]],
+    models: Collection[str] = (),
+) -> list[str]:
+    """Which models have no rows at all on a dataset, though nothing kept them from it.
+
+    asked: by dataset, all places. limits: model -> its only datasets (extract.datasets_of). models: further
+    ones.
+    """
+    names = {*models, *(model for places in asked.values() for model, *_ in places)}
+    of_models: dict[str, list[str]] = {}
+    for dataset, places in asked.items():
+        for model in sorted(names - {model for model, *_ in places}):
+            if dataset in limits.get(model, (dataset,)):
+                of_models.setdefault(model, []).append(dataset)
+    return [f"{who} no answers to {where}: its files have none." for who, where in _who_and_where(of_models)]
 
 
 def without_answers(problems: Mapping[Place, str], asked: Mapping[str, Collection[Place]]) -> list[str]:
@@ -93,6 +123,13 @@ def _why_named(output: str, why: str, models: Collection[str]) -> str:
     )
 
 
+def apart(evidence: "Evidence", dataset: str) -> list[str]:
+    """In short, which models of a dataset claims leave out, and why; then `by_letters_elsewhere`."""
+    note = NOTE.get(evidence.outputs(dataset)[0], "")
+    left = [f"{model} {note}." for model in evidence.left_out(dataset)]
+    return [*left, *by_letters_elsewhere(evidence, dataset)]
+
+
 def by_letters_elsewhere(evidence: "Evidence", dataset: str) -> list[str]:
     """Where the results by letters are, if a dataset has some but is compared by another request type."""
     main, *others = evidence.outputs(dataset)
@@ -127,8 +164,11 @@ def _left_out(evidence: "Evidence", datasets: Sequence[str], output: str) -> str
             f"{model} ({formatting.percent(_rate(evidence, name, model, output), 0)})" for model in models
         ]
         left.append(f"{formatting.listed(rates)} on {name}")
-    asked = output == LETTERS and all(TEXT in evidence.outputs(name) for name in away)
-    return _WHY[output].format(formatting.listed(left, 3), ASKED if asked else REMEDY[output])
+    asked = set.intersection(*(set(evidence.outputs(name)) for name in away))
+    advice = remedy(output, asked)
+    if advice == ASKED and {(model, name, TEXT) for name, of in away.items() for model in of} & evidence.away:
+        advice = f"Text was asked for as well, but too many texts are undecided. {REMEDY[TEXT]}"
+    return _WHY[output].format(formatting.listed(left, 3), advice)
 
 
 def _rate(evidence: "Evidence", dataset: str, model: str, output: str) -> float:

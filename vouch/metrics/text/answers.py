@@ -105,7 +105,7 @@ def anls(text: str, reference: str) -> float:
 @_of_pairs(
     "exact_match",
     "Exact match",
-    "the text is a reference, but for case, spaces, outer punctuation and a leading article",
+    "whether the text equals a reference; case, spaces, outer punctuation and a leading article do not count",
 )
 def exact_match(text: str, reference: str) -> float:
     """1 or 0: equal except for case, spaces, outer punctuation and a leading article; of a longer text,
@@ -116,7 +116,7 @@ def exact_match(text: str, reference: str) -> float:
 @_of_pairs(
     "lower_match",
     "Lower-case match",
-    "the text is a reference, but for case and spaces at its ends",
+    "whether the text equals a reference; case and spaces at its ends do not count",
     "OCR-VQA in VLMEvalKit",
 )
 def lower_match(text: str, reference: str) -> float:

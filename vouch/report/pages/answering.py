@@ -1,12 +1,13 @@
 """What a model can answer alone, on the page Calibration (calibration.py)."""
 
+import math
 from functools import partial
 from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
 
-from vouch.metrics.conformal.selective import SURE, TOLERATED, WRONG, curve
+from vouch.metrics.conformal.selective import SURE, TOLERATED, WRONG, abstention, answer_threshold, curve
 from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
 from vouch.report.claims import ANSWERED_ALONE, answers_alone, chosen
@@ -136,7 +137,7 @@ def _answering_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     sentences += [_answering_sentence(evidence, dataset, model) for model in chosen(evidence, dataset)]
     return [
         *sentence_list(sentences),
-        _answering_grid(evidence, dataset, found),
+        *_answering_grids(evidence, dataset, found),
         Figures([f"answering-{dataset}"]),
         *sampled,
     ]
@@ -185,31 +186,50 @@ def _answering_sentence(evidence: Evidence, dataset: str, model: str) -> str:
     )
 
 
-def _answering_grid(evidence: Evidence, dataset: str, found: dict[str, list[Cell]]) -> Grid:
+def _answering_grids(evidence: Evidence, dataset: str, shares: dict[str, list[Cell]]) -> list[Grid]:
+    """The shares that models can answer alone, and the confidence from which they do."""
     sure = formatting.percent(SURE, 0)
-    columns = [
-        Column("Model"),
-        TESTED,
-        *(
-            Column(
-                f"At most {percent} % wrong", f"% answered alone; holds with a probability of {sure}", True
-            )
-            for percent in WRONG
-        ),
+    levels = [
+        *(Column(f"At most {percent} % wrong", f"with a probability of {sure}", True) for percent in WRONG),
         *(
             Column(
                 f"{percent} % of all wrong, on average",
-                "% answered alone if on average at most this share of all questions may be answered wrongly",
+                "on average at most this share of all questions is answered wrongly",
                 True,
             )
             for percent in WRONG
         ),
     ]
     rows = []
-    for model, shares in found.items():
+    for model, own in shares.items():
         number = evidence.number(dataset, model, f"{ANSWERED_ALONE}{WRONG[0]}")
-        rows.append(cells(model, number.items if number else MISSING, *shares))
-    return Grid("answering", f"{dataset}: questions that a model can answer alone, %", columns, rows)
+        rows.append(cells(model, number.items if number else MISSING, *own))
+    from_which = [cells(model, *_thresholds(evidence, dataset, model)) for model in shares]
+    return [
+        Grid(
+            "answering",
+            f"{dataset}: questions that a model can answer alone, %",
+            [Column("Model"), TESTED, *levels],
+            rows,
+        ),
+        Grid(
+            "answering-from",
+            f"{dataset}: confidence from which it answers alone, %",
+            [Column("Model"), *levels],
+            from_which,
+        ),
+    ]
+
+
+def _thresholds(evidence: Evidence, dataset: str, model: str) -> list[Cell]:
+    """The thresholds behind the shares of `_of`, in its order."""
+    graded, seed = evidence.confidences(dataset, model), evidence.scoring.seed
+    values = [answer_threshold(*graded, percent / 100, seed=seed).threshold for percent in WRONG]
+    values += [abstention(*graded, percent / 100, seed)[0] for percent in WRONG]
+    return [
+        Cell(formatting.number(100 * value, 1), key=value) if math.isfinite(value) else MISSING
+        for value in values
+    ]
 
 
 def _sampled(evidence: Evidence, dataset: str) -> list[Block]:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from vouch.metrics.uncertainty import CONFIDENCE, ESTIMATES
 from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
-from vouch.report.caveats import by_letters_elsewhere
+from vouch.report.caveats import apart
 from vouch.report.claims import chosen, miscalibrated
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM, ONLY_SHARES, Claim
@@ -191,7 +191,7 @@ CALIBRATION_MORE = TableSpec(
 
 def _calibration_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     """Reliability of each model; no blocks if confidence was not compared with accuracy."""
-    elsewhere: list[Block] = [Text(each) for each in by_letters_elsewhere(evidence, dataset)]
+    elsewhere: list[Block] = [Text(each) for each in apart(evidence, dataset)]
     if not evidence.numbers(dataset, "ece"):
         return elsewhere
     more = CALIBRATION_MORE.known(evidence, dataset)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+from vouch.metrics.metric import ALL
 from vouch.prompts.variations import in_words
 from vouch.report import formatting
 from vouch.report.claims import baselines, representative
 from vouch.report.evidence import AnswerCounts, Evidence
-from vouch.report.gates import MINIMUM, SIGNIFICANCE, TESTED
+from vouch.report.gates import INFINITE, MINIMUM, SIGNIFICANCE, TESTED
 from vouch.report.page import Page, PageSection
 from vouch.report.table import MISSING, Cell, Column, Grid, cells, whole
 from vouch.report.table_files import TABLES, dvc_models
@@ -23,13 +24,15 @@ class ItemsFrame:
 
     datasets: names, those with scores first. leads: JSON, dataset -> the model to show first, empty if none
     has scores. blind: JSON, dataset -> the models that are asked without images, if there are any. meanings:
-    JSON, name of a variation -> what it does.
+    JSON, name of a variation -> what it does. uncalibrated: JSON, dataset -> protocol -> model -> request
+    type -> the variations without prediction sets, because too few questions calibrate.
     """
 
     datasets: tuple[str, ...]
     leads: str
     blind: str
     meanings: str
+    uncalibrated: str
 
 
 def build_items(evidence: Evidence) -> ItemsFrame:
@@ -39,7 +42,22 @@ def build_items(evidence: Evidence) -> ItemsFrame:
     datasets = tuple(dict.fromkeys([*evidence.datasets, *evidence.items["dataset"].unique()]))
     leads = {name: representative(evidence, name) if name in evidence.datasets else "" for name in datasets}
     blind = {name: models for name in evidence.datasets if (models := evidence.blind(name))}
-    return ItemsFrame(datasets, *(json.dumps(each, ensure_ascii=False) for each in (leads, blind, meanings)))
+    texts = (leads, blind, meanings, _uncalibrated(evidence))
+    return ItemsFrame(datasets, *(json.dumps(each, ensure_ascii=False) for each in texts))
+
+
+def _uncalibrated(evidence: Evidence) -> dict[str, Any]:
+    """Where a threshold is infinite: see ItemsFrame."""
+    frame = evidence.headlines
+    frame = frame[(frame["metric"] == INFINITE) & (frame["category"] == ALL) & (frame["value"] > 0)]
+    names: dict[str, Any] = {}
+    keys = ("dataset", "protocol", "model", "output", "variation")
+    for *path, output, variation in sorted(frame[list(keys)].itertuples(index=False, name=None)):
+        of_model = names
+        for each in path:
+            of_model = of_model.setdefault(each, {})
+        of_model.setdefault(output, []).append(variation)
+    return names
 
 
 ITEMS_SECTION = PageSection("items", "Items", build_items, page="items", place=10)

@@ -13,7 +13,7 @@ from vouch.metrics.comparison.leaderboard import FEWEST_GROUPS
 from vouch.prompts.variations import meaning, named
 from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
-from vouch.report.caveats import by_letters_elsewhere
+from vouch.report.caveats import apart
 from vouch.report.claims import above_chance, chosen, effects, losses
 from vouch.report.costs import (
     ACCURACY,
@@ -197,7 +197,12 @@ VARIATIONS_COLUMNS = (
     Column("Confidence, change", "of the mean probability of the chosen option, in points", True),
     Column("Set size LAC, change", SIZES, True),
     Column("Set size APS, change", SIZES, True),
-    Column("Other answer %", "share of items for which another option was chosen", True),
+    Column(
+        "Other answer %",
+        "share of items for which another option was chosen; a text in which no answer is found differs from "
+        "every other",
+        True,
+    ),
     Column(
         "Did not flip %",
         "if the variation flips the answer: of the items answered correctly before, the share for which the "
@@ -215,7 +220,7 @@ def _variations_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     sentences = sentence_list(_variations_sentences(evidence, dataset, found))
     grid = Folded("Every number", [_variations_grid(evidence, dataset, found)])
     few = [f"{ONLY_SHARES}."] if evidence.is_small(dataset) else []
-    notes = [Text(each) for each in (*by_letters_elsewhere(evidence, dataset), *few)]
+    notes = [Text(each) for each in (*apart(evidence, dataset), *few)]
     return [*notes, *sentences, Figures([f"variations-{dataset}"]), grid]
 
 

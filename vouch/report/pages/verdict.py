@@ -126,7 +126,7 @@ def _clauses(evidence: Evidence, model: str | None, datasets: Sequence[str]) -> 
     """On which of these datasets the preferred model is best, alone or tied, and on which no model is."""
     unasked = [name for name in datasets if only_blind(evidence, name)]
     without_models = [name for name in datasets if not evidence.candidates(name) and name not in unasked]
-    small = [name for name in datasets if evidence.is_small(name) and name not in (*without_models, *unasked)]
+    small = [name for name in datasets if evidence.is_small(name) and name not in unasked]
     large = [name for name in datasets if name in evidence.large]
     led = [name for name in large if leaders(evidence, name)]
     unseeing = [name for name in large if name not in led and above_chance(evidence, name)]

@@ -47,7 +47,32 @@ const vouch = (() => {
 
   const index = (dataset) => load(dataset, "index");
   const columns = (dataset) => load(dataset, "columns");
-  const model = (dataset, number) => load(dataset, `model-${number}`);
+
+  // Prediction sets hold every option if too few questions calibrate, so they are shown as missing.
+  // The page lists where: dataset -> protocol -> model -> output -> variations.
+  const uncalibrated = (dataset, protocol, model, output) => {
+    const listed = JSON.parse(document.getElementById("filters").getAttribute("data-uncalibrated"));
+    return listed[dataset]?.[protocol]?.[model]?.[output] ?? [];
+  };
+  const SETS = { faithful: ["l", "a"], clean: ["L", "A"] }; // columns of a page
+  const model = async (dataset, number) => {
+    const found = await load(dataset, `model-${number}`);
+    const without = found.size && uncalibrated(dataset, "clean", found.model, found.output).includes("original");
+    return without ? { ...found, size: found.size.map(() => -1) } : found;
+  };
+
+  // The answers of a model to a page, without such sets; x: whether a prompt lacks them.
+  const masked = (dataset, { variations }, name, page, answers) => Object.fromEntries(Object.entries(answers).map(([output, given]) => {
+    const shown = { ...given };
+    for (const [protocol, names] of Object.entries(SETS)) {
+      const listed = uncalibrated(dataset, protocol, name, output);
+      if (!listed.length || !given.k) continue;
+      const lacks = given.k.map((_, row) => listed.includes(variations[page.prompts[given.i?.[row] ?? row].variation]));
+      shown.x = lacks.map((each, row) => each || (shown.x?.[row] ?? false));
+      for (const set of names) shown[set] = given[set]?.map((value, row) => (lacks[row] ? -1 : value));
+    }
+    return [output, shown];
+  }));
 
   // [id, question, options, right ones, references, tile] of items from `start` on, one file of them.
   const rows = (dataset, file) => load(dataset, `rows-${padded(file, 3)}`);
@@ -58,12 +83,13 @@ const vouch = (() => {
 
   // One item with its prompts and, by model, all answers to its page.
   const item = async (dataset, number) => {
-    const { page: size } = await index(dataset);
+    const of = await index(dataset), size = of.page;
     const page = await load(dataset, `page-${padded(Math.floor(number / size), 4)}`);
     const place = number % size;
     const prompts = [];
     page.prompts.forEach((prompt, at) => { if (prompt.item === place) prompts.push({ ...prompt, at }); });
-    return { ...page.items[place], prompts, models: page.models };
+    const models = page.models.map((answers, at) => masked(dataset, of, of.models[at], page, answers));
+    return { ...page.items[place], prompts, models };
   };
 
   // Number of the item with an id, -1 where there is none.

@@ -165,6 +165,9 @@ const view = (() => {
           parts.push(make("p", { class: "note", text: `${name}: ${one.low} % of the first token's probability is on option letters; ` +
             "it would probably answer in another form, so these options and sets mean little." }));
         }
+        if (one.x) {
+          parts.push(make("p", { class: "note", text: `${name}: no prediction sets; too few questions calibrate, so a set would hold every option.` }));
+        }
         if (one.problem !== undefined) parts.push(make("p", { class: "note" }, `${name}, no answer: `, said("span", one.problem)));
       }
     }
