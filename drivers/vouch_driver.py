@@ -199,9 +199,10 @@ def main() -> None:
     waiting: Queue[Question] = Queue()
     threading.Thread(target=_listen, args=(requests, waiting), daemon=True).start()
     try:
+        packages = versions()  # before the model's code: it may put more on sys.path
         model = opened(driver, hello)
         ready = {"outputs": model.outputs, "device": model.device, "batch": model.batch}
-        _speaker.say(ready=1, **ready, versions=versions(), probe=model.probe())
+        _speaker.say(ready=1, **ready, versions=packages, probe=model.probe())
     except Exception as problem:
         _speaker.say(fatal=f"{type(problem).__name__}: {in_a_line(problem)}")
         raise

@@ -6,6 +6,7 @@ Each row needs a clone of the authors' repository and an environment, which are 
     VOUCH_CODE_LLAVA=../LLaVA pytest tests/drivers
 """
 
+import argparse
 import json
 import os
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 
 from tests.models.engines import image
 from tests.models.project import ROOT
+from vouch.cli.convert import run as convert
 from vouch.models.config import ExtractConfig
 from vouch.models.engine import Decoding, LetterAnswer, LikelihoodAnswer, Pack, Question, TextAnswer
 from vouch.models.lock_entry import LockEntry
@@ -27,10 +29,11 @@ TEXT = "Which animal is shown?\nA. cat\nB. dog"
 PROBED = "Which?\nA. one\nB. two"
 LABELS = ("A", "B")
 SHARED = {
-    "molmo": "prismatic",
-    "sharegpt4v": "mplug_owl2",
-    "yi_vl": "llava",
-}  # driver -> the environment of another
+    **dict.fromkeys(("minigpt4", "cheetor", "bliva"), "lavis"),
+    **{"molmo": "prismatic", "sharegpt4v": "mplug_owl2", "yi_vl": "llava"},
+}
+"""Driver -> the environment that it shares with another."""
+SMALL = {"embed_dim": 32, "depth": 3, "num_heads": 2}  # as in tiny_lavis
 
 
 def python_of(environment: str) -> Path | None:
@@ -56,6 +59,10 @@ def python_of(environment: str) -> Path | None:
         ("lynx", ["llm", "vision"], {"vit": {"embed_dim": 88, "depth": 2, "num_heads": 1}}),
         ("prismatic", ["llm", "vision", "dino"], {"vit": {"embed_dim": 48, "depth": 3, "num_heads": 2}}),
         ("molmo", ["tokenizer"], {}),
+        ("minigpt4", ["bert", "weights"], {"vision": SMALL}),
+        ("cheetor", ["bert", "weights"], {"vision": SMALL, "language": "vicuna"}),
+        ("cheetor", ["bert", "weights"], {"vision": SMALL, "language": "llama2"}),
+        ("bliva", ["bert", "weights"], {"vision": SMALL}),
     ],
 )
 def test_letters_and_texts_are_those_of_the_authors_code(
@@ -72,13 +79,15 @@ def test_letters_and_texts_are_those_of_the_authors_code(
     image(5).save(shown)
     recipe = [str(python), str(ROOT / f"tests/drivers/recipe_{name}.py"), code, str(tmp_path)]
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    subprocess.run([*recipe, "make", form], check=True, capture_output=True)
+    subprocess.run([*recipe, "make", form or json.dumps(settings)], check=True, capture_output=True)
     asked = json.dumps({"text": TEXT, "labels": LABELS, "image": str(shown), "settings": settings})
     done = subprocess.run([*recipe, "ask", asked], check=True, capture_output=True, text=True)
     own = json.loads(done.stdout.strip().split("\n")[-1])
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(f"VOUCH_ENV_{environment.upper()}", str(python))
+    if Path("pickled").is_dir():
+        convert(argparse.Namespace(folder="pickled", target="weights"))
     program: dict[str, Any] = {
         "driver": str(ROOT / f"drivers/{name}.py"),
         "environment": environment,
