@@ -258,6 +258,7 @@ def test_the_wrong_answers_of_a_model(vouch: Vouch) -> None:
         (["--wrong", "tiny_a", "--model", "tiny_b"], "--model goes with one question; leave it out"),
         (["--wrong", "tiny_a", "--images", "x"], "--images goes with one question"),
         (["kite-004", "--variation", "ls_n"], "--variation goes with --wrong"),
+        (["kite-004", "--limit", "3"], "--limit goes with --wrong"),
         (
             ["kite-004", "--dataset", "left", "--output", "text"],
             "kite-004 of left: no answers as text; leave out --output",

@@ -33,6 +33,9 @@ from vouch.tables.results import (
     solved_blind,
 )
 
+LIMIT = 20
+"""How many wrong answers are listed if no --limit says so."""
+
 
 @command(
     "item",
@@ -51,9 +54,7 @@ from vouch.tables.results import (
     ),
     argument("--variation", names="variations", help="with --wrong: of this variation (default: original)"),
     argument("--output", choices=OUTPUTS, help="only this request type; with --wrong, default: the main one"),
-    argument(
-        "--limit", type=number(int, 1), default=20, help="with --wrong: most lines (default: %(default)s)"
-    ),
+    argument("--limit", type=number(int, 1), help=f"with --wrong: most lines (default: {LIMIT})"),
     json_argument("everything that --detail shows, or all wrong answers; all digits"),
     wide_argument(),
     path_argument(
@@ -92,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _check_options(options: argparse.Namespace) -> None:
     """Raises UserError for an option that has no meaning beside the others."""
-    of_wrong = {"--variation": options.variation}
+    of_wrong = {"--variation": options.variation, "--limit": options.limit}
     of_item = {"--model": options.model, "--detail": options.detail, "--images": options.images}
     unused, other = (of_item, "one question") if options.wrong is not None else (of_wrong, "--wrong")
     if name := next((name for name, value in unused.items() if value), None):
@@ -104,7 +105,7 @@ def _wrong(options: argparse.Namespace) -> str:
     entries = wrong_answers(options.wrong, options.dataset, options.variation, options.output)
     if options.json:
         return as_json(described(ordered(entries)))
-    return wrong_screen(options.wrong, options.variation, entries, options.limit)
+    return wrong_screen(options.wrong, options.variation, entries, options.limit or LIMIT)
 
 
 def _one(options: argparse.Namespace) -> str:
