@@ -12,7 +12,8 @@ import pytest
 from tests.cli.conftest import Vouch, flat, lay_out
 from tests.models.project import ROOT
 from tests.refusals import refused
-from vouch.cli.counts import prompt_sets, sizes
+from vouch.cli.counts import prompt_sets
+from vouch.cli.ways import models_of, sizes
 from vouch.datasets.loaders.reform import DRAWN, SHAPES, sets
 from vouch.params.check import check_params
 from vouch.params.project import Project
@@ -49,7 +50,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A checkout without data and params.yaml, and nothing outside it; no plan makes them."""
     path = tmp_path / "checkout"
     path.mkdir()
-    lay_out(path, "profiles", "decisions")
+    lay_out(path, "profiles", "decisions", "drivers")
     (path / "params.yaml").unlink()
     shutil.copy(ROOT / "models.lock", path)
     monkeypatch.chdir(path)
@@ -86,10 +87,6 @@ def test_plan_reproduces_the_size_of_the_study(name: str, here: Path, vouch: Vou
         assert f"prompt sets of a model (dataset x variation): {sets[0]}{more} " in flat(out)
     lines = {line.split()[0]: line.replace("at most ", "").split() for line in out.splitlines() if line}
     assert {dataset: int(lines[dataset][2]) for dataset in ROWS[name]} == ROWS[name]
-    asked = project(name).paper
-    assert asked and all(
-        flat(one.why) in flat(out) and all(each in out for each in one.names) for one in asked.absent
-    )
 
 
 def test_a_study_counts_entries_of_one_dataset_once(here: Path) -> None:
@@ -99,7 +96,7 @@ def test_a_study_counts_entries_of_one_dataset_once(here: Path) -> None:
     likelihood = [name for name in reform.datasets if name.endswith("_likelihood")]
     assert all((reform.datasets[name].variant or "").endswith("likelihood") for name in likelihood)
     fewer = reform.model_copy(update={"datasets": {name: reform.datasets[name] for name in likelihood}})
-    assert sizes(fewer) == [(16, 42)] and prompt_sets(fewer) == (42 * 2 + 1, 0)
+    assert sizes(models_of(fewer)) == [(16, 42)] and prompt_sets(fewer) == (42 * 2 + 1, 0)
 
 
 def test_options_of_reform_are_those_that_the_authors_built(here: Path) -> None:
@@ -220,13 +217,6 @@ def test_prompts_of_model_families_are_asked_of_a_server(here: Path, vouch: Vouc
 
 def test_an_unknown_profile(here: Path, vouch: Vouch) -> None:
     assert "did you mean parc?" in vouch("plan", "pacr", status=1)
-
-
-def test_an_absent_model_of_an_unknown_dataset(here: Path) -> None:
-    values = load(ROOT / "profiles/tu.yaml")
-    values["paper"]["absent"][1]["datasets"] = ["ai2"]
-    with pytest.raises(Exception, match=r"paper\.absent\.1\.datasets: unknown name ai2;.*mean ai2d"):
-        check_params(values, "tu")
 
 
 def test_a_profile_takes_the_place_of_what_is_no_text(here: Path, vouch: Vouch) -> None:

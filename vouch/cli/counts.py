@@ -1,6 +1,6 @@
 """The work that a profile asks of its models, counted before anything runs.
 
-`vouch plan` prints it: items and prompts of each dataset, and the size of the study.
+`vouch plan` prints it: items and prompts of each dataset.
 """
 
 import importlib
@@ -59,23 +59,6 @@ def prompt_sets(project: Project) -> tuple[int, int]:
     names = [name for dataset in project.datasets for name in variations_of(project, dataset)]
     combined = sum("+" in name for name in names)
     return len(names) - combined, combined
-
-
-def sizes(project: Project) -> list[tuple[int, int]]:
-    """The sizes of the paper as (models, datasets), largest first, with the models that the profile lacks.
-
-    Models that are asked the same datasets are counted together. Entries that read the same questions with
-    another template or other variations are one dataset.
-    """
-    different = {
-        name: repr((entry.loader, entry.source, entry.origin, entry.sample, sorted(entry.settings.items())))
-        for name, entry in project.datasets.items()
-    }
-    counts = Counter({frozenset(different.values()): len(project.models)})
-    for absent in project.paper.absent if project.paper else ():
-        asked = absent.datasets or list(project.datasets)
-        counts[frozenset(different[name] for name in asked)] += absent.count
-    return sorted(((models, len(datasets)) for datasets, models in counts.items()), reverse=True)
 
 
 @dataclass(frozen=True)

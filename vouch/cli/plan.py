@@ -3,7 +3,7 @@
 import argparse
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from vouch.cli.counts import (
     count_items,
     judge_prompts,
     prompt_sets,
-    sizes,
     take_images,
     unsupported_by_model,
     variations_of,
@@ -25,6 +24,7 @@ from vouch.cli.power import claims_of, power, power_table
 from vouch.cli.prices import hours_table, model_costs, prices_table
 from vouch.cli.printing import Column, and_more, as_json, paragraphs, table, wrapped
 from vouch.cli.use import PROFILES, absent_models, profile_text
+from vouch.cli.ways import PaperModel, models_of, screen, sizes
 from vouch.datasets.config import DatasetEntry
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.params.check import check_params
@@ -128,10 +128,12 @@ class Plan:
 
     stages: their number. waiting: those that are not up to date. following: names of those that run if their
     inputs change. only_dvc: names of those that `dvc repro` runs although what they read is unchanged.
-    strays: files that no stage makes. asked: see `_asked`. models, judged, power: rows of the tables below.
+    strays: files that no stage makes. paper: the models of the paper. asked: see `_asked`. models,
+    judged, power: rows of the tables below.
     """
 
     project: Project
+    paper: Sequence[PaperModel]
     items: Mapping[str, Items]
     counts: Mapping[str, Count]
     stages: int
@@ -169,6 +171,7 @@ def _made(project: Project, values: Any, options: argparse.Namespace) -> Plan:
     ]
     return Plan(
         project,
+        models_of(project),
         items,
         counts,
         len(every),
@@ -187,6 +190,7 @@ def _named(plan: Plan) -> dict[str, Any]:
     """The plan for JSON."""
     return {
         "profile": plan.project.profile,
+        "paper": [asdict(row) | {"cells": row.cells} for row in plan.paper],
         "datasets": _named_datasets(plan.project, plan.items, plan.counts),
         **plan.asked,
         "models": plan.models,
@@ -214,14 +218,14 @@ def _screen(plan: Plan, where: str, options: argparse.Namespace) -> str:
         *_programs(project),
     ]
     parts = (
-        _head(project),
+        _head(project, plan.paper),
         _datasets(project, items, counts),
         _asked_in_words(project, plan.asked),
         hours_table(plan.models),
         power_table(plan.power, claims_of(project, items), options),
         prices_table(plan.models),
         paragraphs(notes),
-        _absent(project),
+        screen(plan.paper, project),
         paragraphs(_strays(plan.strays)),
         _stages(plan),
         paragraphs(_also(plan.only_dvc)),
@@ -229,12 +233,12 @@ def _screen(plan: Plan, where: str, options: argparse.Namespace) -> str:
     return "".join(parts)
 
 
-def _head(project: Project) -> str:
+def _head(project: Project, paper: Sequence[PaperModel]) -> str:
     what = ((project.datasets, "dataset"), (project.models, "model"))
     counts = ", ".join(plural(len(names), word) for names, word in what)
     text = wrapped(f"profile {project.profile}: {counts}")
     if project.paper:
-        matrix = " and ".join(f"{models} models x {datasets} datasets" for models, datasets in sizes(project))
+        matrix = " and ".join(f"{models} models x {datasets} datasets" for models, datasets in sizes(paper))
         text += wrapped(f"{project.paper.title}: {matrix}")
     single, combined = prompt_sets(project)
     more = f", and {combined} of two variations at once" if combined else ""
@@ -426,14 +430,6 @@ def _refused(counts: Mapping[str, Count], stale: set[str]) -> Iterable[str]:
     for name, count in counts.items():
         if f"prepare@{name}" in stale and count.refused:
             yield f"prepare@{name} will stop: {count.refused}"
-
-
-def _absent(project: Project) -> str:
-    absent = project.paper.absent if project.paper else []
-    if not absent:
-        return ""
-    lines = [f" {', '.join(one.names)} ({plural(one.count, 'model')}): {one.why}" for one in absent]
-    return "in the paper, but not run here:\n" + paragraphs(lines)
 
 
 def _strays(strays: Sequence[str]) -> Iterable[str]:

@@ -9,6 +9,7 @@ import importlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from vouch.cli.command import command
+from vouch.cli.ways import PAPERS, cells_table, drivers_table, paper_table
 from vouch.datasets.config import DatasetEntry
 from vouch.metrics.comparison.rankers import PROBABILITIES, RANKERS
 from vouch.metrics.conformal.scores import SCORES
@@ -191,6 +193,14 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"|{'|'.join(f' {cell} ' if cell else ' ' for cell in cells)}|\n" for cells in escaped)
 
 
+def _rows(rows: Sequence[Sequence[str]]) -> str:
+    return _table(rows[0], rows[1:])
+
+
+def _paper(name: str) -> str:
+    return _rows(paper_table(name))
+
+
 def _scores() -> str:
     rows = ((name, each.formula, each.source) for name, each in SCORES.items())
     return _table(("score", "S(x, y)", "source"), rows)
@@ -250,4 +260,9 @@ _TABLES: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "docs/ranking.md": {"rankers": _rankers},
     "docs/beyond.md": {"estimates": _estimates},
     "docs/cleaning.md": {"flags": _flags},
+    "docs/models.md": {
+        "cells": lambda: _rows(cells_table()),
+        **{name: partial(_paper, name) for name in PAPERS},
+        "drivers": lambda: _rows(drivers_table()),
+    },
 }

@@ -249,7 +249,7 @@ PAPER = Paper(
         Entry(
             "Table 2",
             "The same for models of one recipe that differ in one part.",
-            absent("needs the LLaVA-prismatic models, whose weight format is not supported"),
+            absent("needs the LLaVA-prismatic models, which only a driver can ask (docs/models.md)"),
         ),
         Entry("Table 3", "Fifty labelled questions against a method that needs none.", _capped(few_labels)),
         Entry("Figure 2", "How performance on one dataset predicts that on another.", _capped(pairs)),

@@ -51,7 +51,7 @@ def check_params(values: Any, where: str) -> Project:
     problems = [
         *_check_places(project, values),
         *_check_plugins(project),
-        *_check_paper(project),
+        *_check_paper(project, locked),
         *_check_models(project, locked),
         *_check_origins(project),
         *_check_helpers(project, locked),
@@ -179,9 +179,12 @@ def _check_places(project: Project, params: Any) -> Problems:
             yield f"{key}: {name} is written by this project; name a folder of its own"
 
 
-def _check_paper(project: Project) -> Problems:
-    for position, absent in enumerate(project.paper.absent if project.paper else ()):
-        yield from _known(absent.datasets, project.datasets, f"paper.absent.{position}.datasets")
+def _check_paper(project: Project, locked: Models) -> Problems:
+    if project.paper:
+        for model, entry in project.paper.entries.items():
+            yield from _known([entry], locked.models, f"paper.entries.{model} (entries of {MODELS})")
+        for position, group in enumerate(project.paper.others):
+            yield from _known(group.datasets, project.datasets, f"paper.others.{position}.datasets")
 
 
 def _check_variations(names: list[str], key: str) -> Problems:

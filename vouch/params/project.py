@@ -8,9 +8,9 @@ params.yaml, where people see them as well.
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from vouch.browse.config import BrowseConfig
 from vouch.datasets.config import DatasetEntry
@@ -87,32 +87,45 @@ VARIATIONS = ("original", "option_order", "lr_i", "ls_n", "vr_b_5", "vr_l", "bla
 """The variations that apply to any question about an image."""
 
 
-class ModelsNotAsked(BaseModel):
-    """Models of a paper that a profile does not ask, and why.
+class OtherModels(BaseModel):
+    """Models of a paper that no entry of models.lock loads.
 
-    models: how many, if more than are named. datasets: those that the paper asked them; by default all.
+    names: the paper's. A driver says itself which of them it asks (`ABOUT` in drivers/NAME.py). generic: the
+    form in which drivers/huggingface.py fits them. server: one that serves them by its documentation. why:
+    what stands against asking them without any of these. models: how many each name stands for, if the paper
+    names a series. datasets: those that the paper asked them; by default all.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     names: list[str] = Field(min_length=1)
-    models: int | None = Field(default=None, ge=1)
+    models: int = Field(default=1, ge=1)
     datasets: list[Slug] = []
-    why: str
-
-    @property
-    def count(self) -> int:
-        """The number of these models."""
-        return self.models or len(self.names)
+    generic: Literal["processor", "images", "chat"] | None = None
+    server: str | None = Field(default=None, min_length=1)
+    why: str = Field(min_length=1)
 
 
 class PaperOfProfile(BaseModel):
-    """The study that a profile repeats, for `vouch plan`: no stage reads it."""
+    """The study that a profile repeats, and each of its models once, for `vouch plan`: no stage reads it.
+
+    entries: the paper's name of a model -> its entry of models.lock. others: all other models. released:
+    whether the authors released the answers of all models.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     title: str
-    absent: list[ModelsNotAsked] = []
+    released: bool = False
+    entries: dict[str, Slug] = {}
+    others: list[OtherModels] = []
+
+    @model_validator(mode="after")
+    def _once(self) -> Self:
+        names = [*self.entries, *(name for group in self.others for name in group.names)]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"{twice[0]:.60} is a duplicate; name each model of the paper once")
+        return self
 
 
 class Released(BaseModel):

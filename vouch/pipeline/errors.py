@@ -19,6 +19,7 @@ from typing import Any
 
 KEYS: dict[str, str] = {
     "embed.pictures": "embed.images",
+    "paper.absent": "paper.others",
     "datasets.*.settings.picture": "datasets.*.settings.image",
     "datasets.*.settings.pictures": "datasets.*.settings.images",
 }

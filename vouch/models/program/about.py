@@ -19,7 +19,7 @@ class About(BaseModel):
 
     repository: OWNER/NAME on GitHub. commit: the one that the driver ran with. licence: of that code, by its
     SPDX name. folder: what `program.code` names, within a clone; empty for the clone itself. environment:
-    drivers/NAME.txt. models: profile -> the paper's models that it opens, by the names of `paper.absent`.
+    drivers/NAME.txt. models: profile -> the paper's models that it asks, by the names of `paper.others`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
