@@ -22,7 +22,9 @@ ABOUT = {
 def test_every_driver_says_what_it_runs() -> None:
     known = dict(drivers(ROOT / "drivers"))
     assert len(known) >= 13
+    page = (ROOT / "docs/models.md").read_text("utf-8")
     for name, driver in known.items():
+        assert f"`{name}`" in page and driver.repository in page and driver.commit[:12] in page, name
         assert (ROOT / f"drivers/{driver.environment}.txt").is_file(), name
         for profile, models in driver.models.items():
             text = (ROOT / f"profiles/{profile}.yaml").read_text("utf-8")
