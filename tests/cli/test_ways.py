@@ -141,6 +141,8 @@ def test_a_driver_is_the_file_with_its_head(here: Path, vouch: Vouch) -> None:
     assert changed == {"Monkey", "Qwen-VL"} and {rows[name].way for name in changed} == {DRIVER}
     assert rows["Monkey"].driver == "drivers/first.py" and rows["Monkey"].commit == "a" * 40
     assert rows["Qwen-VL"].how().endswith("at commit aaaaaaaaaaaa, or by a server, vLLM")
+    renamed = project("kostumov").model_copy(update={"profile": "mine"})
+    assert ways(models_of(renamed))["MobileVLM-3B"] == DRIVER, "a copy of the profile under another name"
     told = json.loads(vouch("plan", "kostumov", "--json"))["paper"]
     assert len(told) == 26 and sum(one["cells"] for one in told) == 130
     assert [one["way"] for one in told if one["name"] == "Monkey"] == [DRIVER]

@@ -7,6 +7,7 @@ asks. All else follows from the two.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from vouch.cli.printing import paragraphs, wrapped
@@ -81,12 +82,17 @@ def paper_models(
     rows = [_of_entry(name, slug, entries[slug], count) for name, slug in paper.entries.items()]
     claimed: dict[str, tuple[str, About]] = {}
     for driver, head in heads:
-        for name in head.models.get(project.profile, ()):
+        for name in _claims(head, project.profile):
             claimed.setdefault(name, (driver, head))
     for group in paper.others:
         asked = len(_different(project, group.datasets))
         rows += [_of_other(name, group, asked, claimed.get(name), paper.released) for name in group.names]
     return sorted(rows, key=lambda row: WAYS.index(row.way))
+
+
+def _claims(head: About, profile: str) -> Iterable[str]:
+    """The models that a driver asks of a paper; for a profile of another name, those of all papers."""
+    return head.models.get(profile, ()) if profile in PAPERS else chain.from_iterable(head.models.values())
 
 
 def _different(project: Project, names: Sequence[str]) -> set[str]:
@@ -99,9 +105,7 @@ def _different(project: Project, names: Sequence[str]) -> set[str]:
 
 def _of_entry(name: str, slug: str, entry: LockEntry, datasets: int) -> PaperModel:
     if entry.program:
-        locked = entry.program.locked
-        commit = locked.commit if locked else None
-        return PaperModel(name, 1, datasets, DRIVER, slug, entry.program.driver, commit)
+        return PaperModel(name, 1, datasets, DRIVER, slug, entry.program.driver)
     return PaperModel(name, 1, datasets, SERVER if entry.source.kind == "server" else BUILT_IN, slug)
 
 
@@ -148,10 +152,10 @@ def screen(rows: Sequence[PaperModel], project: Project) -> str:
         return ""
     cells = cells_by_way(rows)
     released = "; the answers of all are released (`vouch use released`)" if project.paper.released else ""
+    own = "; for a driver you write the entry (docs/models.md)" if cells[DRIVER] or cells[GENERIC] else ""
     head = (
         f"of the paper's {plural(cells.total(), 'cell')} (model x dataset) "
-        f"{sum(cells[way] for way in ASKED)} can be asked{released}; for a driver you write the entry "
-        "(docs/models.md):"
+        f"{sum(cells[way] for way in ASKED)} can be asked{released}{own}:"
     )
     return wrapped(head) + paragraphs(f" {line}" for line in _by_way(rows))
 
