@@ -71,6 +71,10 @@ def test_a_profile_names_every_model_of_its_paper(name: str, monkeypatch: pytest
     assert one.paper is not None
     assert sum(row.cells for row in models_of(one)) == CELLS[name]
     assert sorted(one.paper.entries.values()) == sorted(one.models), "it asks those that have entries"
+    size = f"| {len(one.models)} x {models_of(one)[0].datasets} |"
+    for page in ("README.md", "docs/profiles.md"):
+        line, *_ = re.findall(rf"^\| `{name}` .*", (ROOT / page).read_text("utf-8"), flags=re.MULTILINE)
+        assert line.endswith(size), page
     locked = locked_models()
     assert all(name in locked[entry].facts.papers for entry in one.models)
     others = {model for group in one.paper.others for model in group.names}

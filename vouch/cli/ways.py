@@ -37,7 +37,7 @@ class PaperModel:
 
     models: how many. datasets: how many the paper asked them, each counted once. entry: of models.lock.
     driver, commit: a file, and the commit of the authors' code that it ran with. form: of the generic driver.
-    server: one that serves it by its documentation. why: what stands against asking it, if nothing does.
+    server: one that serves it by its documentation. why: the reason if nothing asks it.
     """
 
     name: str
