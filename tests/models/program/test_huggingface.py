@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from tests.models.program.conftest import CONFIG, entry_of, pin_of
 from tests.models.program.folders import PROMPT, own_model
 from tests.models.project import ROOT
 from tests.models.tiny import tokenizer
-from vouch.models.engine import Decoding, LetterAnswer, LikelihoodAnswer, Pack, Question, Refusal, TextAnswer
+from vouch.models.engine import Decoding, Engine, LetterAnswer, LikelihoodAnswer, Pack, Question, Refusal, TextAnswer
 from vouch.models.program.engine import load
 
 DRIVER = ROOT / "drivers/huggingface.py"
@@ -42,18 +43,27 @@ def forward(
 Ask = Callable[..., list[Any]]
 
 
-@pytest.fixture(params=["processor", "images", "chat"], scope="module")
-def form(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+FORMS = ("processor", "images", "chat")
 
 
-def test_a_model_with_code_of_its_own(tmp_path: Path, form: str) -> None:
-    folder = own_model(tmp_path / "own", form, ran=tmp_path / "ran")
-    entry = entry_of(DRIVER, folder, settings={"prompt": PROMPT} if form != "chat" else {})
-    pin = pin_of(entry)
-    assert {"modeling_own.py", "model.safetensors", "tokenizer.json"} <= set(pin.files)
-    engine = load(pin, CONFIG)
-    assert (tmp_path / "ran").exists()
+@pytest.fixture(scope="module")
+def engines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Engine]]:
+    """The folder and the engine of each form; their drivers start at the same time, as most of it is imports."""
+    folders = {form: tmp_path_factory.mktemp(form) / "own" for form in FORMS}
+
+    def start(form: str) -> Engine:
+        settings = {"prompt": PROMPT} if form != "chat" else {}
+        pin = pin_of(entry_of(DRIVER, own_model(folders[form], form), settings=settings))
+        assert {"modeling_own.py", "model.safetensors", "tokenizer.json"} <= set(pin.files)
+        return load(pin, CONFIG)
+
+    with ThreadPoolExecutor() as threads:
+        return dict(zip(FORMS, zip(folders.values(), threads.map(start, FORMS), strict=True), strict=True))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_model_with_code_of_its_own(engines: dict[str, tuple[Path, Engine]], form: str) -> None:
+    folder, engine = engines[form]
 
     def ask(output: str, **wanted: Any) -> list[Any]:
         question = Question("q", **{**ASKED, **wanted})
