@@ -13,7 +13,7 @@ from tests.cli.conftest import Vouch, flat, lay_out
 from tests.models.project import ROOT
 from tests.refusals import refused
 from vouch.cli.counts import prompt_sets
-from vouch.cli.ways import models_of, sizes
+from vouch.cli.ways import models_of, screen, sizes
 from vouch.datasets.loaders.reform import DRAWN, SHAPES, sets
 from vouch.params.check import check_params
 from vouch.params.project import Project
@@ -87,6 +87,7 @@ def test_plan_reproduces_the_size_of_the_study(name: str, here: Path, vouch: Vou
         assert f"prompt sets of a model (dataset x variation): {sets[0]}{more} " in flat(out)
     lines = {line.split()[0]: line.replace("at most ", "").split() for line in out.splitlines() if line}
     assert {dataset: int(lines[dataset][2]) for dataset in ROWS[name]} == ROWS[name]
+    assert flat(screen(models_of(project(name)), project(name))) in flat(out)
 
 
 def test_a_study_counts_entries_of_one_dataset_once(here: Path) -> None:
