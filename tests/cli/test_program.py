@@ -125,7 +125,9 @@ def test_a_pin_has_all_that_can_change_an_answer(locked: Path, vouch: Vouch) -> 
     (locked / "mine/other.py").write_text("import os\n")
     (locked / "clone/notes.md").write_text("else\n")
     assert pin(locked).digest == before.digest
-    assert "code at" in (said := vouch("lock", "own")) and "-dirty" in said  # the commit alone is not the code
+    assert (
+        "code at" in (said := vouch("lock", "own")) and "-dirty" in said
+    )  # the commit alone is not the code
     assert pin(locked).digest == before.digest
     (locked / "weights").rename(locked / "moved")
     entry["source"]["path"] = "moved"

@@ -29,7 +29,7 @@ from vouch.cli.ways import (
     paper_models,
     screen,
 )
-from vouch.models.lock_entry import LockEntry
+from vouch.models.lock_entry import LockEntry, Program
 from vouch.models.program.about import drivers
 from vouch.params.check import check_params
 from vouch.params.project import Project, locked_models
@@ -193,13 +193,19 @@ def test_what_a_profile_says_of_its_paper_is_checked(here: Path, change: Any, pr
 
 
 def test_entries_to_copy_are_valid_and_no_entry_here_trusts_code() -> None:
-    blocks = re.findall(r"```yaml\n(.*?)```", DOCS.read_text("utf-8"), flags=re.DOTALL)
+    text = DOCS.read_text("utf-8")
+    blocks = re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL)
     copied = [
-        LockEntry.model_validate(one) for text in blocks for one in yaml.safe_load(text)["models"].values()
+        LockEntry.model_validate(one) for block in blocks for one in yaml.safe_load(block)["models"].values()
     ]
     heads = dict(drivers(ROOT / "drivers"))
     for entry in copied:
         assert entry.program and entry.source.kind == "hub"
         assert entry.program.environment == heads[Path(entry.program.driver).stem].environment
     assert len(copied) >= 1
+    programs = re.findall(r"^\| `(\w+)` .* \| `(\{driver: .*\})` \|$", text, flags=re.MULTILINE)
+    for driver, program in programs:
+        one = Program.model_validate(yaml.safe_load(program))
+        assert (one.driver, one.environment) == (f"drivers/{driver}.py", heads[driver].environment)
+    assert [driver for driver, _ in programs] == list(heads)
     assert not any("program" in entry for entry in load(ROOT / "models.lock")["models"].values())

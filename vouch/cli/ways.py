@@ -212,15 +212,20 @@ def cells_table() -> list[list[str]]:
 
 
 def drivers_table() -> list[list[str]]:
-    """The drivers that say which authors' code they ran with."""
-    return [["driver", "environment", "authors' code", "its licence", "models of the papers"]] + [
+    """The drivers that say which authors' code they ran with, and the `program` of an entry."""
+    return [["driver", "authors' code", "its licence", "models of the papers", "`program` of an entry"]] + [
         [
             f"`{name}`",
-            f"`{head.environment}`",
-            (f"the folder `{head.folder}` of " if head.folder else "")
-            + f"{head.repository} at `{head.commit[:_DIGITS]}`",
+            f"{head.repository} at `{head.commit[:_DIGITS]}`",
             head.licence,
             "; ".join(f"{paper}: {', '.join(models)}" for paper, models in head.models.items()),
+            f"`{{driver: {DRIVERS}/{name}.py, environment: {head.environment}, code: {_clone(head)}, "
+            "trust_code: true}`",
         ]
         for name, head in drivers()
     ]
+
+
+def _clone(head: About) -> str:
+    """The folder of the authors' code, cloned beside the checkout."""
+    return "/".join(filter(None, ("..", head.repository.partition("/")[2], head.folder)))
