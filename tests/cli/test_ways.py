@@ -151,8 +151,9 @@ def test_a_driver_is_the_file_with_its_head(here: Path, vouch: Vouch) -> None:
     assert len(told) == 26 and sum(one["cells"] for one in told) == 130
     assert [one["way"] for one in told if one["name"] == "Monkey"] == [DRIVER]
     (here / "drivers/first.py").write_text("ABOUT = {", "utf-8")
-    assert "drivers/first.py: ABOUT is no literal" in vouch("plan", "kostumov", status=1)
-    assert json.loads(vouch("plan", "--json"))["paper"] == [], "no paper, no heads"
+    with refused("drivers/first.py: ABOUT is no literal"):
+        models_of(project("kostumov"))
+    assert models_of(project("small")) == [], "no paper, so no head is read"
 
 
 def test_an_entry_of_ones_own(here: Path) -> None:
