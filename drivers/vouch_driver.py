@@ -2,7 +2,7 @@
 
     Start, Question    what a driver is given
     Model              what it defines; `Refused` and `Again` are the two ways to give no answer
-    TorchModel         the same for a model that continues a text: letters, likelihoods and texts are made here
+    TorchModel         the same for a model that continues a text: makes letters, likelihoods and texts
     main               the process: `python vouch_driver.py DRIVER.py FD`, as Vouch runs it
 
 Requests come in on standard input and answers go out on the file descriptor FD, a line of JSON each. What a
@@ -21,6 +21,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, Queue
@@ -366,16 +367,20 @@ def answered(model: Model, question: Question) -> dict[str, Any]:
     try:
         return dict(getattr(model, question.output)(question))
     except Refused as problem:
-        return {"refused": in_a_line(problem)}
+        return {"refused": _in_a_line(problem) or "its driver gives no reason"}
     except Again as problem:
-        return {"again": in_a_line(problem)}
+        return {"again": _in_a_line(problem) or "its driver gives no reason"}
     except Exception as problem:  # the model's code can raise whatever it likes
-        return {"again": f"{type(problem).__name__}: {in_a_line(problem)}"}
+        return {"again": _named(problem)}
 
 
-def in_a_line(problem: object) -> str:
-    """An error in one line."""
+def _in_a_line(problem: object) -> str:
     return " ".join(str(problem).split())[:500]
+
+
+def _named(problem: Exception) -> str:
+    """An error in one line, with its kind."""
+    return f"{type(problem).__name__}: {_in_a_line(problem)}"
 
 
 class _Speaker:
@@ -412,8 +417,8 @@ def main() -> None:
     requests = os.fdopen(os.dup(0), "r", encoding="utf-8", newline="\n")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)  # a model that reads its input gets none
-    _speaker.say(versions=versions())  # before any code of the model's: Vouch goes on only if they are as pinned
-    hello = json.loads(requests.readline() or sys.exit(0))
+    _speaker.say(versions=versions())
+    hello = json.loads(requests.readline() or sys.exit(0))  # comes if the packages are as pinned
     waiting: Queue[Question] = Queue()
     threading.Thread(target=_listen, args=(requests, waiting), daemon=True).start()
     try:
@@ -421,14 +426,15 @@ def main() -> None:
         ready = {"outputs": model.outputs, "device": model.device, "batch": model.batch}
         _speaker.say(ready=1, **ready, probe=model.probe())
     except Exception as problem:
-        _speaker.say(fatal=f"{type(problem).__name__}: {in_a_line(problem)}")
-        raise
+        traceback.print_exc()  # before Vouch can end this process
+        _speaker.say(fatal=_named(problem))
+        sys.exit(1)
     while True:
         for name, answer in model.answers(_some(waiting, model.batch)):
             try:
                 _speaker.say(id=name, **answer)
             except (TypeError, ValueError) as problem:  # a number that is not finite, or that is a tensor
-                _speaker.say(id=name, again=f"{type(problem).__name__}: {in_a_line(problem)}")
+                _speaker.say(id=name, again=_named(problem))
 
 
 def opened(driver: Path, hello: dict[str, Any]) -> Model:

@@ -1,17 +1,22 @@
 """Models with code of their own, from `vouch lock` to a run: what is pinned, and whose code would run."""
 
+import importlib
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
+from safetensors.numpy import save as save_tensors
 
 from tests.cli.conftest import Vouch, flat, lay_out
+from tests.models.pins.loopback_hub import Handler, Repo, serving
 from tests.refusals import refused
 from vouch.cli.main import main
 from vouch.models.config import ExtractConfig
@@ -207,7 +212,7 @@ def test_another_environment_or_other_letters_are_refused(
         load(before, CONFIG)
 
 
-def test_a_program_runs_only_by_name(locked: Path, vouch: Vouch) -> None:
+def test_a_program_runs_only_by_name(locked: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch) -> None:
     said = flat(vouch("plan"))
     assert re.search(
         r"own runs code that is not Vouch's, with all your rights: mine/driver\.py, weights, clone at [0-9a-f]{12}, "
@@ -221,6 +226,11 @@ def test_a_program_runs_only_by_name(locked: Path, vouch: Vouch) -> None:
     save(locked, {"own": entry})
     with refused("models.lock: the program of own is not pinned; run `vouch lock own`"):
         pin(locked)
+    monkeypatch.setenv("SOME_API_KEY", "hf_0123456789")
+    secret = {"settings": {"token": "hf_0123456789"}}
+    save(locked, {"own": {**entry, "program": {**entry["program"], **secret}}})
+    why = "models.lock: the settings of own hold a key or password, which its pin would show; take it out"
+    assert why in vouch("lock", "own", status=1)
     for change, why in (
         ({"trust_code": False}, "write `trust_code: true` if you trust it"),
         ({"driver": "mine/driver"}, "give the driver's Python file"),
@@ -232,3 +242,56 @@ def test_a_program_runs_only_by_name(locked: Path, vouch: Vouch) -> None:
     assert "go together; write both" in vouch("plan", status=1)
     save(locked, {"own": {**entry, "template": "plain"}})
     assert "use program.settings" in vouch("plan", status=1)
+
+
+FIRST, SECOND = "1a" * 20, "2b" * 20
+
+
+def test_a_model_of_the_hub(locked: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = save_tensors({"w": np.zeros((300, 300), np.float32)})
+    files = {
+        "config.json": b"{}",
+        "modeling.py": b"pass\n",
+        "README.md": b"about",
+        "model.safetensors": weights,
+    }
+    repo = Repo({FIRST: files, SECOND: {**files, "modeling.py": b"import os\n"}}, {"main": FIRST})
+    pickled = Repo({FIRST: {"config.json": b"{}", "pytorch_model.bin": b"x"}}, {"main": FIRST})
+    entry = entries(locked)["own"]
+    del entry["program"]["locked"], entry["files"]
+    entry["source"] = {"kind": "hub", "repo": "owner/own", "revision": None}
+    entry["program"]["parts"] = {"tower": {"kind": "hub", "repo": "owner/own", "revision": FIRST}}
+    save(locked, {"own": entry})
+    params = yaml.safe_load((locked / "params.yaml").read_text("utf-8"))
+    (locked / "params.yaml").write_text(yaml.safe_dump({**params, "models": {"own": "models.lock"}}))
+    bars = importlib.import_module("huggingface_hub.utils.tqdm")
+    monkeypatch.setattr(bars, "HF_HUB_DISABLE_PROGRESS_BARS", True)
+    with serving({"owner/own": repo, "owner/pickled": pickled}, locked / "hub", monkeypatch):
+        said = vouch("lock", "own")
+        assert said.startswith(f"lock: own: owner/own at {FIRST[:12]}, 4 files, mine/driver.py in here")
+        assert "model.safetensors" not in Handler.served
+        pinned_files = entries(locked)["own"]["files"]
+        assert pinned_files == {name: sha256(data).hexdigest() for name, data in files.items()}
+        repo.branches["main"] = SECOND
+        moved = f"main has moved on to {SECOND[:12]}, `vouch lock own --revision main` follows"
+        assert moved in vouch("lock", "own")
+        shutil.rmtree(locked / "hub")
+        assert f"fetch: own: owner/own at {FIRST}\n" in vouch("fetch", "own")
+        Handler.requests.clear()
+        before = pinned("own", "models.lock", entries(locked))
+        assert before.source.revision == FIRST and before.files == pinned_files
+        assert before.parameters == 90_000 and before.program is not None
+        assert set(before.program.part_files) == {f"tower/{n}" for n in files}
+        assert not any("resolve" in path for path in Handler.requests)  # the parts came as well
+        assert vouch("lock", "own", "--revision", "main").startswith(
+            f"lock: own: owner/own at {SECOND[:12]}, 4"
+        )
+        after = pinned("own", "models.lock", entries(locked))
+        assert after.digest != before.digest and load(after, CONFIG).device == "cpu"
+        (weighs,) = (locked / "hub").glob(f"models--owner--own/snapshots/{SECOND}/model.safetensors")
+        weighs.unlink()
+        with refused(
+            f"owner/own at {SECOND[:12]}: not whole in this machine's cache; fetch it with `vouch fetch own`"
+        ):
+            load(after, CONFIG)
+        assert "only pickled weights" in vouch("lock", "own", "--repo", "owner/pickled", status=1)

@@ -236,7 +236,7 @@ def _of_program(name: str, entry: CommentedMap, model: LockEntry, revision: str 
         folder, commit = Path(source.path), source.path
         files = model_files(folder)
     assert model.program is not None
-    parts = {part: part_folder(one) for part, one in model.program.parts.items()}
+    parts = {part: part_folder(one, weights=False) for part, one in model.program.parts.items()}
     locked_facts, outputs = examined(name, model, folder, parts)
     fill(entry, files)
     if outputs != list(OUTPUTS) or "outputs" in entry:

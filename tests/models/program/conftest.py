@@ -14,7 +14,7 @@ from vouch.models.config import ExtractConfig
 from vouch.models.engine import Answered, Engine, Pack, Question, Refusal
 from vouch.models.pins import pinned
 from vouch.models.program.engine import load
-from vouch.models.program.identity import driver_files, frozen
+from vouch.models.program.identity import code_digest, driver_files, frozen
 from vouch.tables.answered import Pin
 from vouch.tables.asked import LETTERS
 
@@ -61,7 +61,8 @@ def entry_of(driver: str | Path, folder: str | Path, **program: Any) -> dict[str
 def pin_of(entry: dict[str, Any], name: str = "m", outputs: Sequence[str] | None = None) -> Pin:
     """The pin, as after `vouch lock`, but that no driver was started for it."""
     own, folder = entry["program"], entry["source"]["path"]
-    locked = {"driver": driver_files(own["driver"]), "packages": packages(own["environment"])}
+    code = {"code": code_digest(Path(own["code"]))} if "code" in own else {}
+    locked = {"driver": driver_files(own["driver"]), "packages": packages(own["environment"]), **code}
     return pinned(name, folder, {name: {**entry, "program": {**own, "locked": locked}, "outputs": outputs}})
 
 

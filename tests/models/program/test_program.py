@@ -45,7 +45,17 @@ def left_over(folder: Path = Path()) -> list[str]:
 
 
 TWICE = "odd.py ends at this question, twice"
-ALIKE = ("leaks", "prints", "beats 4", "crashes", "fills", "closes", "stops_in_a_line", "mistypes")
+ALIKE = (
+    "leaks",
+    "prints",
+    "beats 4",
+    "crashes",
+    "fills",
+    "closes",
+    "stops_in_a_line",
+    "mistypes",
+    "refuses_wordlessly",
+)
 
 # The answers of the driver are those of the engine that it wraps.
 
@@ -101,7 +111,9 @@ def test_what_was_edited_is_asked_anew_once_it_is_pinned(
     for path, text in files.values():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
-    monkeypatch.setenv("VOUCH_ENV_OURS", python(tmp_path / "ours", "-S", before=f"export PYTHONPATH={tmp_path}/site"))
+    monkeypatch.setenv(
+        "VOUCH_ENV_OURS", python(tmp_path / "ours", "-S", before=f"export PYTHONPATH={tmp_path}/site")
+    )
     project = Project(tmp_path, Path("m"))
     project.entry = entry_of(Path("mine/driver.py"), "m", environment="ours", code="clone")
     project.ask(*quiz(2))
@@ -160,6 +172,7 @@ def test_a_question_comes_whole(tmp_path: Path) -> None:
         ("prints", None),
         ("beats 4", None),
         ("refuses", Refusal("too long")),
+        ("refuses_wordlessly", Refusal("its driver gives no reason")),
         ("again", Refusal("no memory", transient=True)),
         ("raises", Refusal("ValueError: a bug", transient=True)),
         ("mistypes", Refusal("TypeError: Object of type set is not JSON serializable", transient=True)),
@@ -243,7 +256,7 @@ def test_what_befalls_every_question_ends_the_run(tmp_path: Path, texts: list[st
 @pytest.mark.parametrize(
     ("begins", "why"),
     [
-        ("raises", "odd.py: m: ValueError: a bug; .*m.log has what it printed"),
+        ("raises", "odd.py: m: ValueError: a bug; .*m.log has what it printed"),  # the traceback
         ("dies", r"odd.py: m does not start: it ended with status 3 \(the last words"),
         ("beats 9", "odd.py: m does not start: it was not ready after 1 s"),
         ('says {"ready": 2}', r"odd.py: breaks the protocol of programs \(its second line has no `ready`: 1"),
@@ -257,6 +270,7 @@ def test_a_driver_that_does_not_start(
     with refused(why):
         odd(tmp_path, start=begins)
     assert left_over() == []
+    assert begins != "raises" or "in raises" in (SCRATCH / "m.log").read_text()
 
 
 def test_another_environment_is_refused_before_any_code_of_the_model_runs(tmp_path: Path) -> None:
@@ -267,7 +281,9 @@ def test_another_environment_is_refused_before_any_code_of_the_model_runs(tmp_pa
     pin = odd_pin(tmp_path, start=f"touches {ran}")
     assert pin.program is not None
     pin.program.packages.append("torch==9.0")
-    with refused("the environment bare lacks torch==9.0, not as pinned; build it again with `vouch env bare`"):
+    with refused(
+        "the environment bare lacks torch==9.0, not as pinned; build it again with `vouch env bare`"
+    ):
         load(pin, CONFIG)
     assert not ran.exists() and len(left_over()) == 1
 
@@ -292,7 +308,10 @@ def test_nothing_is_left_of_what_a_driver_starts(tmp_path: Path) -> None:
 
 ENDS = {  # what the driver does meanwhile, and what ends Vouch
     "kill -9": ("letters(odd(here), 'forks_and_hangs pids')", signal.SIGKILL),
-    "kill -9 of a stubborn driver": ("letters(odd(here, stubborn=True), 'forks_and_hangs pids')", signal.SIGKILL),
+    "kill -9 of a stubborn driver": (
+        "letters(odd(here, stubborn=True), 'forks_and_hangs pids')",
+        signal.SIGKILL,
+    ),
     "kill -9 at the start": ("odd(here, start='forks_and_hangs pids')", signal.SIGKILL),
     "Ctrl-C": ("letters(odd(here), 'forks_and_hangs pids')", signal.SIGINT),
     "Ctrl-C at the start": ("odd(here, start='forks_and_hangs pids')", signal.SIGINT),

@@ -51,8 +51,8 @@ class Died(Exception):
 
 @dataclass(frozen=True)
 class Limits:
-    """start: seconds in which a driver has to be ready. silence: between two lines of one that owes an answer. memory:
-    bytes of all its processes."""
+    """start: seconds in which a driver has to be ready. silence: between two lines of one that owes an
+    answer. memory: bytes of all its processes."""
 
     start: float = 1800.0
     silence: float = 600.0
@@ -95,8 +95,10 @@ def _most_memory() -> int:
 
 
 class Child:
-    """A running driver. folder: its own, absolute; images for it are written there. again: whether it takes the
-    place of one that died, whose log goes on."""
+    """A running driver. folder: its own, absolute; images for it are written there.
+
+    again: whether it takes the place of one that died, whose log goes on.
+    """
 
     def __init__(
         self,
@@ -115,11 +117,9 @@ class Child:
         life, self._life = os.pipe()
         self._answers, answers = os.pipe()
         try:
+            watched = [life, self.log.absolute(), int(again), self.folder, limits.memory, answers]
             self._process: subprocess.Popen[bytes] = subprocess.Popen(
-                [
-                    *(sys.executable, "-I", guard.__file__, str(life), str(self.log.absolute())),
-                    *(str(int(again)), str(self.folder), str(limits.memory), str(answers), *command, str(answers)),
-                ],
+                [sys.executable, "-I", guard.__file__, *map(str, watched), *command, str(answers)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -133,9 +133,7 @@ class Child:
         assert self._process.stdin is not None
         os.set_blocking(self._process.stdin.fileno(), False)
         os.set_blocking(self._answers, False)
-        self._finish = weakref.finalize(
-            self, _close, self._process, self._life, self._answers, self.folder
-        )
+        self._finish = weakref.finalize(self, _close, self._process, self._life, self._answers, self.folder)
 
     def _environment(self) -> dict[str, str]:
         """No keys, no network, no home outside the checkout."""

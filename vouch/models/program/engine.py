@@ -58,7 +58,7 @@ def check_files(pin: Pin) -> tuple[Path, dict[str, Path]]:
         (str(folder), identity.model_files(folder), pin.files),
         (", ".join(map(str, parts.values())), identity.part_files(parts), program.part_files),
     ):
-        wrong = sorted({*now, *pinned} - {name for name in now if now[name] == pinned.get(name)})
+        wrong = sorted(name for name in {*now, *pinned} if now.get(name) != pinned.get(name))
         if wrong:
             raise UserError(
                 f"{where}: {wrong[0]} is not as pinned; restore it, or pin what is there now with "
@@ -164,7 +164,9 @@ class Driver:
     def fatal(self, message: dict[str, Any], child: Child) -> str:
         """The line for a driver that gave up. Raises Broken if it does not say why."""
         child.close()
-        return f"{self.name}: {self.model}: {protocol.words(message, 'fatal')}; {child.log} has what it printed"
+        return (
+            f"{self.name}: {self.model}: {protocol.words(message, 'fatal')}; {child.log} has what it printed"
+        )
 
     def broken(self, problem: Broken) -> str:
         """The line for a driver that breaks the protocol."""
@@ -260,8 +262,7 @@ class ProgramEngine:
         """Ends the driver for good; the error to raise."""
         self._child.close()
         return UserError(
-            f"{self._driver.name}: {self._driver.model}: {why}; finished answers are kept, correct the "
-            "driver"
+            f"{self._driver.name}: {self._driver.model}: {why}; finished answers are kept, correct the driver"
         )
 
 

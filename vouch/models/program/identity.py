@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from vouch.models.lock_entry import LOCK, Program
-from vouch.pipeline.errors import UserError
+from vouch.pipeline.errors import UserError, hidden
 from vouch.pipeline.files import canonical_json, check_plain, file_digest
 from vouch.tables.answered import ProgramPin, Source, hub_snapshot
 
@@ -81,7 +81,9 @@ def driver_files(driver: str) -> dict[str, str]:
         files[path.relative_to(folder).as_posix()] = file_digest(path)
         for name in {name.partition(".")[0] for name in _imported(tree)} - {HELPER}:
             beside = [folder / f"{name}.py", *sorted((folder / name).rglob("*.py"))]
-            todo += [one for one in beside if one.is_file() and one.relative_to(folder).as_posix() not in files]
+            todo += [
+                one for one in beside if one.is_file() and one.relative_to(folder).as_posix() not in files
+            ]
     return dict(sorted(files.items()))
 
 
@@ -145,6 +147,11 @@ def program_pin(name: str, program: Program, parts: Mapping[str, Path], whole: b
     known, files = program.locked, dict[str, str]()
     if known is None:
         raise UserError(f"{LOCK}: the program of {name} is not pinned; run `vouch lock {name}`")
+    settings = canonical_json(program.settings)
+    if hidden(settings) != settings:
+        raise UserError(
+            f"{LOCK}: the settings of {name} hold a key or password, which its pin would show; take it out"
+        )
     if whole:
         check_code(name, program.driver, known.driver, program.code, known.code)
         files = part_files(parts)
@@ -177,11 +184,10 @@ def check_code(
     for file in sorted({*now, *driver_digests}):
         if now.get(file) != driver_digests.get(file):
             raise UserError(f"{Path(driver).parent / file}: not as pinned; {again}")
-    if code is not None:
-        if code_digest(Path(code)) != digest:
-            now_at = commit(Path(code))
-            at = f" (now at commit {short(now_at)})" if now_at else ""
-            raise UserError(f"{code}: its code is not as pinned{at}; {again}")
+    if code is not None and code_digest(Path(code)) != digest:
+        now_at = commit(Path(code))
+        at = f" (now at commit {short(now_at)})" if now_at else ""
+        raise UserError(f"{code}: its code is not as pinned{at}; {again}")
 
 
 def source_folder(source: Source, model: str) -> Path:
@@ -193,9 +199,9 @@ def source_folder(source: Source, model: str) -> Path:
     try:
         return hub_snapshot(source.repo or "", source.revision or "", local=True, everything=True)
     except LocalEntryNotFoundError:
+        at = f"{source.repo} at {str(source.revision)[:12]}"
         raise UserError(
-            f"{source.repo} at {str(source.revision)[:12]}: not whole in this machine's cache; fetch it with "
-            f"`dvc repro --force --single-item pin@{model}` where there is a network"
+            f"{at}: not whole in this machine's cache; fetch it with `vouch fetch {model}`"
         ) from None
 
 

@@ -1,14 +1,14 @@
 """The lines of JSON that pass between Vouch and a driver: `>` to it, `<` from it.
 
     < {"versions": {PACKAGE: VERSION}}
-    > {"hello": 1, "folder", "parts": {NAME: FOLDER}, "code", "settings", "dtype", "device", "threads", "weights"}
-    < {"ready": 1, "outputs": [...], "device", "batch": n, "probe": {"prompt", "letters": {LABEL: [ID]}}}
+    > {"hello": 1, "folder", "parts", "code", "settings", "dtype", "device", "threads", "weights"}
+    < {"ready": 1, "outputs": [...], "device", "batch": n, "probe": {"prompt", "letters"}}
 
-    > {"id": 7, "output": "letters", "system", "turns", "text", "response", "images": [PATH], "labels": [...]}
-    > {"id": 8, "output": "likelihood", ..., "options": [...]}
-    > {"id": 9, "output": "text", ..., "max_tokens": n, "stop": "", "temperature": 0, "seed": n}
+    > {"id": 7, "output": "letters", QUESTION, "labels": [...]}
+    > {"id": 8, "output": "likelihood", QUESTION, "options": [...]}
+    > {"id": 9, "output": "text", QUESTION, "max_tokens", "stop", "temperature", "seed"}
 
-    < {"id": 7, "logits": [...], "letter_mass": p, "entropy": nats, ...}  optional: see `_letters`
+    < {"id": 7, "logits": [...], "letter_mass": p, "entropy": nats, ...}
     < {"id": 8, "nll": [...], "tokens": [...]}
     < {"id": 9, "text": "...", "logprobs": [...], "entropies": [...], "eos": n}
     < {"id": 7, "refused": "why"}
@@ -16,6 +16,8 @@
     < {"fatal": "why"}
     < {"beat": n}
 
+QUESTION is "system", "turns", "text", "response" and "images" (paths of PNG files); drivers/vouch_driver.py
+says what each key holds. Letters may also have "spelling", "other_logits", "bracket_mass", "nll" and "flags".
 A line that breaks these rules raises Broken: the driver is at fault, not the question.
 """
 
@@ -199,7 +201,8 @@ def words(message: Mapping[str, Any], name: str) -> str:
     if not isinstance(given, str) or not given.strip():
         raise Broken(f"`{name}` gives no reason")
     line = "".join(
-        char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(hidden(given).split())
+        char if char.isprintable() else "\N{REPLACEMENT CHARACTER}"
+        for char in " ".join(hidden(given).split())
     )
     return line[:_WORDS]
 

@@ -87,6 +87,9 @@ class Model(vouch_driver.Model):
     def refuses(self, rest):
         raise Refused("too\nlong")
 
+    def refuses_wordlessly(self, _):
+        raise Refused
+
     def again(self, rest):
         raise Again("no memory")
 
