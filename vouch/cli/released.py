@@ -180,7 +180,11 @@ def _is_number(text: str | None) -> bool:
 def _convert(folder: Path, release: Release, cells: Sequence[Cell]) -> int:
     """Writes the files of a dataset; returns how many of its cells were written."""
     dataset = cells[0].dataset
-    read = {cell.model: _read(release.pickles[cell]) for cell in cells}
+    read: dict[str, tuple[list[Item], LogitRows]] = {}
+    for cell in cells:
+        items, logits = _read(release.pickles[cell])
+        same = next((known for known, _ in read.values() if known == items), items)  # kept once: memory
+        read[cell.model] = (same, logits)
     asked = _most_common([items for items, _ in read.values()])
     models = [model for model, (items, _) in read.items() if items == asked]
     for model, (items, _) in read.items():
@@ -192,8 +196,8 @@ def _convert(folder: Path, release: Release, cells: Sequence[Cell]) -> int:
     answers = folder / f"logits-{dataset}"
     answers.mkdir()
     for model in models:
-        logits = read[model][1].logits
-        values = pa.FixedSizeListArray.from_arrays(pa.array(logits.ravel()), logits.shape[1])
+        matrix = read[model][1].logits
+        values = pa.FixedSizeListArray.from_arrays(pa.array(matrix.ravel()), matrix.shape[1])
         pq.write_table(pa.table({"id": columns[0], "logits": values}), answers / f"{model}.parquet")
     numbers = [(dataset, *number) for number in release.published.get(dataset, ()) if number[0] in models]
     if numbers:
@@ -227,7 +231,7 @@ def _read(path: Path) -> tuple[list[Item], LogitRows]:
 
 def parse_cell(data: bytes, where: str) -> tuple[list[Item], LogitRows]:
     """The questions and the logits of a pickle's bytes, row by row. Raises UserError naming row and key."""
-    rows = pickled_rows(data, where)
+    rows = pickled_rows(data, where, "leave it out: name the other models with --model")
     logits = row_logits(rows, where)
     return [_item(row, f"{where} row {number}") for number, row in enumerate(rows, start=1)], logits
 

@@ -284,14 +284,17 @@ def parse_pickle(data: bytes, where: str) -> LogitRows:
     return row_logits(pickled_rows(data, where), where)
 
 
-def pickled_rows(data: bytes, where: str) -> list[Any]:
-    """What a pickle lists, not yet checked: one dict per row in a sound file. Raises UserError."""
+def pickled_rows(data: bytes, where: str, advice: str = CONVERT) -> list[Any]:
+    """What a pickle lists, not yet checked: one dict per row in a sound file.
+
+    advice: the end of an error, what else to do than to fetch the file again. Raises UserError.
+    """
     try:
         rows = unpickle(data)
     except Refused as error:
-        raise UserError(f"{where}: {error}; nothing of it was run; fetch it again, or {CONVERT}") from None
+        raise UserError(f"{where}: {error}; nothing of it was run; fetch it again, or {advice}") from None
     if not isinstance(rows, list) or not rows:
-        raise UserError(f"{where}: does not hold a list of rows; {CONVERT}")
+        raise UserError(f"{where}: does not hold a list of rows; {advice}")
     return rows
 
 
