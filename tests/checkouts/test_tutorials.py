@@ -38,4 +38,7 @@ def test_from_two_models_to_a_decision(clone: Checkout) -> None:
 @pytest.mark.skipif(not RELEASED.exists(), reason="needs two of the files that Kostumov et al. released")
 def test_from_a_table_of_a_paper_to_intervals(clone: Checkout) -> None:
     page = (ROOT / "docs/tutorial-papers.md").read_text("utf-8")
-    assert today(page, runner(clone, {"git clone": lambda: lay_out_real(clone.path.parent / "bench", RELEASED)})) == page, WRITE
+    assert (
+        today(page, runner(clone, {"git clone": lambda: lay_out_real(clone.path.parent / "bench", RELEASED)}))
+        == page
+    ), WRITE
