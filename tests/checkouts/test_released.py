@@ -2,7 +2,6 @@
 
 import csv
 import json
-import shutil
 
 import pytest
 
@@ -61,25 +60,6 @@ def test_metrics_for_programs(checkout):
 def test_both_runners_agree_that_all_is_done(checkout):
     assert checkout.dvc_status() == {}
     assert checkout.planned() == set()
-
-
-def test_pickles_of_the_authors_give_the_same_letters(checkout, tmp_path):
-    """The two pickles instead of the parquet files: same bytes of letters."""
-    folder = tmp_path / "pickled"
-    (folder / "pickles").mkdir(parents=True)
-    for name in ("items-mmbench.parquet", "published-mmbench.csv"):
-        shutil.copy(RELEASED / name, folder / name)
-    for file in (RELEASED / "pickles").iterdir():
-        shutil.copy(file, folder / "pickles" / file.name)
-    other = Checkout(tmp_path / "two")
-    other.vouch("use", "released", "--set", f"released.path={folder}")
-    models = ("monkey_chat", "llava_v1_5_7b")
-    answering = [name for model in models for name in (f"pin@{model}", f"extract@{model}-mmbench")]
-    other.stages("prepare", "rewrite", "vary", *answering)
-    ours, theirs = checkout.digests(), other.digests()
-    for model in models:
-        path = f"data/responses/mmbench/{model}.letters.parquet"
-        assert ours[path] == theirs[path]
 
 
 def test_a_folder_that_is_not_one(checkout, tmp_path):

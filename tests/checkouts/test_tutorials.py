@@ -7,8 +7,9 @@ import pytest
 
 from tests.checkouts.checkout import ROOT, SHARED, Checkout
 from tests.docs.page import runner, today
+from tests.release import lay_out_real
 
-RELEASED = SHARED / "reference/vlm-uncertainty-bench/pickles"
+RELEASED = SHARED / "reference/vlm-uncertainty-bench"
 WRITE = (
     "other outputs: `python -m tests.docs.page CHECKOUT PAGE` writes them into the page; then read its prose"
 )
@@ -36,11 +37,8 @@ def test_from_two_models_to_a_decision(clone: Checkout) -> None:
 
 @pytest.mark.skipif(not RELEASED.exists(), reason="needs two of the files that Kostumov et al. released")
 def test_from_a_table_of_a_paper_to_intervals(clone: Checkout) -> None:
-    def released() -> None:
-        for file in RELEASED.glob("*.mmbench.pkl"):
-            copy = clone.path.parent / "bench/output" / file.name.removesuffix(".mmbench.pkl") / "mmbench.pkl"
-            copy.parent.mkdir(parents=True)
-            shutil.copy(file, copy)
-
     page = (ROOT / "docs/tutorial-papers.md").read_text("utf-8")
-    assert today(page, runner(clone, {"git clone": released})) == page, WRITE
+    assert (
+        today(page, runner(clone, {"git clone": lambda: lay_out_real(clone.path.parent / "bench", RELEASED)}))
+        == page
+    ), WRITE

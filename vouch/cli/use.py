@@ -7,6 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.representer import RoundTripRepresenter
@@ -56,8 +58,7 @@ def run(options: argparse.Namespace) -> int:
     A profile is a params.yaml in profiles/. Results are recorded first, so `dvc repro` restores them without
     computing anything when you switch back. If no profile equals your params.yaml, a copy of it is kept in
     .vouch/params. A profile may have a section `released` ({path, datasets}) that names a folder of released
-    answers, laid out as in the releases of VLM-Uncertainty-Bench; the datasets and models in it are then
-    written into params.yaml.
+    answers, as `vouch released` makes it; the datasets and models in it are then written into params.yaml.
 
     If the last commit has the params.yaml of the profile, its dvc.lock comes back as well, so `dvc pull`
     brings its results: this is the way back to the demo.
@@ -204,8 +205,8 @@ def _expand_released(document: dict[str, Any], where: str) -> None:
     here = [path.stem.removeprefix("items-") for path in sorted(folder.glob("items-*.parquet"))]
     if not here:
         raise UserError(
-            f"{folder}/items-DATASET.parquet: no such file; point released.path to a folder laid out like "
-            "VLM-Uncertainty-Bench's (docs/add-a-model.md): `vouch use released --set released.path=FOLDER`"
+            f"{folder}/items-DATASET.parquet: no such file; point released.path to a folder as "
+            "`vouch released` makes it (docs/add-a-model.md): `vouch use released --set released.path=FOLDER`"
         )
     for dataset in released.datasets or here:
         if dataset not in here:
@@ -221,9 +222,18 @@ def _expand_released(document: dict[str, Any], where: str) -> None:
             "loader": "released",
             "source": str(folder),
             "template": "kostumov",
-            "settings": {"dataset": dataset},
+            "settings": {"dataset": dataset, **_copies(folder / f"items-{dataset}.parquet")},
         }
         document["models"].update(dict.fromkeys(sorted(models), str(folder)))
+
+
+def _copies(items: Path) -> dict[str, None]:
+    """The setting of a dataset without circular copies: only ids that are integers can tell copies."""
+    try:
+        kind = pq.read_schema(items).field("id").type
+    except (OSError, KeyError, pa.ArrowException):
+        return {}  # the stage prepare says what is wrong with the file
+    return {} if pa.types.is_integer(kind) else {"copies_modulus": None}
 
 
 def as_params(text: str, where: str) -> str:

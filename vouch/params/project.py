@@ -131,8 +131,7 @@ class PaperOfProfile(BaseModel):
 class Released(BaseModel):
     """Released answers, from which `vouch use` writes datasets and models.
 
-    path: a folder laid out as VLM-Uncertainty-Bench releases its files. datasets: those to take; by default
-    all.
+    path: a folder as `vouch released` makes it. datasets: those to take; by default all.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

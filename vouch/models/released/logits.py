@@ -281,12 +281,25 @@ CONVERT = "convert the file to parquet with the columns id and logits"
 
 def parse_pickle(data: bytes, where: str) -> LogitRows:
     """The rows of a file's bytes; `where` names the file in errors. Raises UserError."""
+    return row_logits(pickled_rows(data, where), where)
+
+
+def pickled_rows(data: bytes, where: str, advice: str = CONVERT) -> list[Any]:
+    """What a pickle lists, not yet checked: one dict per row in a sound file.
+
+    advice: the end of an error, what else to do than to fetch the file again. Raises UserError.
+    """
     try:
         rows = unpickle(data)
     except Refused as error:
-        raise UserError(f"{where}: {error}; nothing of it was run; fetch it again, or {CONVERT}") from None
+        raise UserError(f"{where}: {error}; nothing of it was run; fetch it again, or {advice}") from None
     if not isinstance(rows, list) or not rows:
-        raise UserError(f"{where}: does not hold a list of rows; {CONVERT}")
+        raise UserError(f"{where}: does not hold a list of rows; {advice}")
+    return rows
+
+
+def row_logits(rows: list[Any], where: str) -> LogitRows:
+    """The ids and logits of the rows of a pickle. Raises UserError naming file, row and id."""
     pairs = list(_pairs(rows, where))
     size, dtype = len(pairs[0][1]), pairs[0][1].dtype
     for number, (name, logits) in enumerate(pairs, start=1):
