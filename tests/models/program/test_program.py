@@ -179,7 +179,7 @@ def test_a_question_comes_whole(tmp_path: Path) -> None:
         ("dies", f"{TWICE}: it ended with status 3 (the last words; "),
         ("fills", f"{TWICE}: it ended with status 3 (the last words; "),
         ("stops_in_a_line", f"{TWICE}: it ended with status 3"),
-        ("closes", f"{TWICE}: it closed the way of its answers"),
+        ("closes", f"{TWICE}: it closed the pipe of its answers"),
         ("crashes", f"{TWICE}: it was ended by SIGSEGV"),
         ("dies_once MARK", None),
         ("leaks", f"{TWICE}: it took "),
