@@ -134,9 +134,9 @@ class Model:
 def without_places(text: str, mark: str) -> str:
     """A text of a question without the places of its images, for a model that is shown them first.
 
-    mark: what stands for an image in the model's prompts. Raises Refused if the text itself has it.
+    mark: what stands for an image in the model's prompts, or empty. Raises Refused if the text itself has it.
     """
-    if mark in text:
+    if mark and mark in text:
         raise Refused(f"the question has {mark}, by which this model's code finds its images")
     return _PLACE.sub("", text)
 
