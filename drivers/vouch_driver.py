@@ -334,7 +334,7 @@ class _Writing:
         ends = {getattr(self._tokenizer, "eos_token_id", None)}
         eos = next((index for index, token in enumerate(tokens) if token in ends), None)
         whole = self._tokenizer.decode(tokens[:eos], skip_special_tokens=True)
-        if eos is None and self._stopped(whole):
+        if eos is None and self._stopped(self._tokenizer.decode(tokens)):  # the stop may be a special token
             eos = len(tokens) - 1
         if self._end:
             whole = whole.split(self._end)[0]

@@ -23,12 +23,13 @@ def drivers(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 
 
 class Letters:
-    """A tokenizer with a token for each letter."""
+    """A tokenizer with a token for each letter; the tokens 0 and 1 are special, and 1 reads <end>."""
 
     eos_token_id = 0
 
     def decode(self, tokens: Any, skip_special_tokens: bool = False) -> str:
-        return "".join(chr(int(token)) for token in tokens if token)
+        text = "".join(chr(int(token)) for token in tokens if token)
+        return text.replace("\1", "" if skip_special_tokens else "<end>")
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,7 @@ class Letters:
         ("\n", "###", "A.\n### Human: no", "A.\n", 2),  # a question's own stop stays in the text
         ("", "###", "A.", "A.", None),
         ("", "###", "A.\0", "A.", 2),
+        ("", "<end>", "A.\1", "A.", 2),  # a special token that is not the end of the sequence
     ],
 )
 def test_an_answer_ends_where_its_conversation_does(
