@@ -30,6 +30,7 @@ PROBED = "Which?\nA. one\nB. two"
 LABELS = ("A", "B")
 SHARED = {
     **dict.fromkeys(("minigpt4", "cheetor", "bliva"), "lavis"),
+    **dict.fromkeys(("multimodal_gpt", "pandagpt", "llama_adapter_v2"), "adapters"),
     **{"molmo": "prismatic", "sharegpt4v": "mplug_owl2", "yi_vl": "llava"},
 }
 """Driver -> the environment that it shares with another."""
@@ -63,6 +64,7 @@ def python_of(environment: str) -> Path | None:
         ("cheetor", ["bert", "weights"], {"vision": SMALL, "language": "vicuna"}),
         ("cheetor", ["bert", "weights"], {"vision": SMALL, "language": "llama2"}),
         ("bliva", ["bert", "weights"], {"vision": SMALL}),
+        ("multimodal_gpt", ["clip", "weights"], {}),
     ],
 )
 def test_letters_and_texts_are_those_of_the_authors_code(
