@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.drivers.tiny_imagebind import SIZES as IMAGEBIND
 from tests.models.engines import image
 from tests.models.project import ROOT
 from vouch.cli.convert import run as convert
@@ -65,6 +66,8 @@ def python_of(environment: str) -> Path | None:
         ("cheetor", ["bert", "weights"], {"vision": SMALL, "language": "llama2"}),
         ("bliva", ["bert", "weights"], {"vision": SMALL}),
         ("multimodal_gpt", ["clip", "weights"], {}),
+        ("llama_adapter_v2", ["clip", "weights"], {"vision": {"v_embed_dim": 32, "v_depth": 2, "v_num_heads": 2}}),
+        ("pandagpt", ["weights"], {"lora_r": 4, "vision": IMAGEBIND}),
     ],
 )
 def test_letters_and_texts_are_those_of_the_authors_code(
