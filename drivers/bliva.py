@@ -11,6 +11,14 @@ from typing import Any
 from lavis_base import PLACE, LavisModel
 from vouch_driver import Question, Refused
 
+ABOUT = {
+    "repository": "mlpc-ucsd/BLIVA",
+    "commit": "d99de3a48cd76ee393bf89c8ea167c1a2efd0a0a",
+    "licence": "BSD-3-Clause",
+    "environment": "lavis",
+    "models": {"reform": ["BLIVA"]},
+}
+
 
 class Model(LavisModel):
     """See LavisModel."""

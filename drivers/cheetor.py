@@ -15,6 +15,13 @@ from typing import Any
 from lavis_base import LavisModel
 from vouch_driver import Question
 
+ABOUT = {
+    "repository": "FudanDISC/ReForm-Eval",
+    "commit": "df1cfa7bf15f89591fc2c0e0f654c84d2cbf44bb",
+    "licence": "Apache-2.0",
+    "environment": "lavis",
+    "models": {"reform": ["Cheetor (Vicuna)", "Cheetor (LLaMA2)"]},
+}
 CHEETAH = "models.interfaces.Cheetah.cheetah"
 LAYER = 16  # where the LLaMA looks at the images again
 # language: the authors' modules of model, LLaMA and conversation

@@ -1,7 +1,8 @@
-"""LLaMA-Adapter V2 by the code that ReForm-Eval measured it with: program.code is a clone of FudanDISC/ReForm-Eval.
+"""LLaMA-Adapter V2 by the code that ReForm-Eval measured it with: program.code is a clone of that repository.
 
 Its folder models/interfaces/adapterv2_llama is a copy of OpenGVLab/LLaMA-Adapter, under GPL-3.0. The model's
-folder is what `vouch convert` makes of Meta's LLaMA, with tokenizer.model and 7B. program.parts names two more:
+folder is what `vouch convert` makes of a folder with Meta's LLaMA: tokenizer.model and the folder 7B. In
+program.parts there are two more:
 
     clip     the folder of a CLIP with open_clip_model.safetensors (timm/vit_large_patch14_clip_224.openai)
     weights  what `vouch convert` makes of a folder with the adapter's checkpoint
@@ -10,7 +11,7 @@ Settings:
 
     checkpoint  name of the checkpoint's file, without its ending; BIAS-7B
     size        folder of LLaMA's weights; 7B
-    vision      sizes of the layers between CLIP and LLaMA, if not the authors'
+    vision      sizes of the layers between CLIP and LLaMA that are not the authors', by their names
 
 Prompt, image and the place of the letter are those of models/interfaces/llama_adapterv2_interface.py.
 """
@@ -18,13 +19,20 @@ Prompt, image and the place of the letter are those of models/interfaces/llama_a
 from __future__ import annotations
 
 import re
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from vouch_driver import Question, Refused, TorchModel
 
+ABOUT = {
+    "repository": "FudanDISC/ReForm-Eval",
+    "commit": "df1cfa7bf15f89591fc2c0e0f654c84d2cbf44bb",
+    "licence": "GPL-3.0",
+    "environment": "adapters",
+    "models": {"reform": ["LLaMA-Adapter V2"]},
+}
 SYSTEM = (
     "Below is an instruction that describes a task, paired with an input that provides further context. "
     "Write a response that appropriately completes the request."
@@ -59,7 +67,7 @@ class Model(TorchModel):
         self.tokenizer = Words(self.words)
 
     def load(self) -> None:
-        """See Model.load. The authors ask for a GPU and open pickles; here all are the parts."""
+        """See Model.load. The authors want a GPU, fetch CLIP and open pickles; here they get the parts."""
         import torch
         from models.interfaces.adapterv2_llama.llama_adapter import LLaMA_adapter
         from safetensors.torch import load_file
@@ -70,8 +78,8 @@ class Model(TorchModel):
         tower = str(Path(parts["clip"]) / "open_clip_model.safetensors")
         name = settings.get("checkpoint", "BIAS-7B")
         tuned = load_file(str(Path(parts["weights"]) / f"{name}.safetensors"))
-        tuned = {name[len(ADAPTER) :]: one for name, one in tuned.items() if name.startswith(ADAPTER)}
-        ranks = [len(one) for name, one in tuned.items() if name.endswith("lora_wq_l1.weight")]
+        tuned = {key[len(ADAPTER) :]: one for key, one in tuned.items() if key.startswith(ADAPTER)}
+        ranks = [len(one) for key, one in tuned.items() if key.endswith("lora_wq_l1.weight")]
 
         def kind(wanted: Any) -> None:
             torch.set_default_dtype(self.dtype if wanted is torch.cuda.HalfTensor else torch.float32)
@@ -79,9 +87,14 @@ class Model(TorchModel):
         def moved(tensor: Any, *_: Any, **__: Any) -> Any:
             return tensor.to(self.device)
 
-        with patch("clip.clip._download", lambda *_: tower), patch.object(
-            torch, "load", lambda path, **_: load_file(path)
-        ), patch.object(torch, "set_default_tensor_type", kind), patch.object(torch.Tensor, "cuda", moved):
+        with ExitStack() as patches:
+            for what, patched in (
+                ("clip.clip._download", lambda *_: tower),
+                ("torch.load", lambda path, **_: load_file(path)),
+                ("torch.set_default_tensor_type", kind),
+                ("torch.Tensor.cuda", moved),
+            ):
+                patches.enter_context(patch(what, patched))
             model = LLaMA_adapter(
                 str(llama),
                 self.words,
@@ -97,8 +110,10 @@ class Model(TorchModel):
                 model.llama.load_state_dict(load_file(str(path)), strict=False)
             unknown = model.load_state_dict(tuned, strict=False).unexpected_keys
             if unknown or "adapter_query.weight" not in tuned:
-                raise ValueError(f"{name}: not of this model ({', '.join(unknown[:1]) or 'no adapter_query'})")
-            self.model = model.to(self.device, self.dtype).eval()
+                problem = f"the model has no {unknown[0]}" if unknown else "there is no adapter_query"
+                raise ValueError(f"{name}.safetensors: {problem}; convert the adapter's checkpoint")
+            full = self.dtype == torch.float32
+            self.model = (model.float() if full else model).to(self.device).eval()
 
     def prompt(self, question: Question) -> str:
         """See TorchModel.prompt."""
@@ -112,7 +127,7 @@ class Model(TorchModel):
         return list(self.tokenizer.own.encode(text, bos=True, eos=False))
 
     def mixed(self) -> Any:
-        """The authors compute in mixed precision; in float32 there is nothing to mix."""
+        """The authors' mixed precision: LLaMA has the entry's dtype. In float32 there is nothing to mix."""
         import torch
 
         full = self.dtype == torch.float32
@@ -126,7 +141,7 @@ class Model(TorchModel):
             raise Refused("LLaMA-Adapter reads one image")
         pixels = self.model.clip_transform(Image.open(question.images[0]).convert("RGB"))[None]
         with self.mixed():
-            seen = self.model.forward_visual(pixels.to(self.device, self.dtype))
+            seen = self.model.forward_visual(pixels.to(self.device))
         return {**super().inputs(question, prompt), "seen": seen}
 
     def logits(self, inputs: dict[str, Any]) -> Any:

@@ -14,6 +14,14 @@ from typing import Any
 from llava_family import LlavaFamily
 from vouch_driver import Question
 
+ABOUT = {
+    "repository": "haotian-liu/LLaVA",
+    "commit": "c121f0432da27facab705978f83c4ada465e46fd",
+    "licence": "Apache-2.0",
+    "environment": "llava",
+    "models": {"reform": ["LLaVA (Vicuna)", "LLaVA (LLaMA2)"]},
+}
+
 
 class Model(LlavaFamily):
     """See LlavaFamily."""

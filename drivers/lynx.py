@@ -17,6 +17,13 @@ from typing import Any
 
 from vouch_driver import Question, Refused, TorchModel
 
+ABOUT = {
+    "repository": "bytedance/lynx-llm",
+    "commit": "24680d1107d6c6f4e4b8b89499bef825d527a742",
+    "licence": "Apache-2.0",
+    "environment": "lynx",
+    "models": {"reform": ["Lynx"]},
+}
 PLACE = re.compile(r"<image (\d+)>")
 DATA = "data/"  # where the authors' code looks for its files
 

@@ -9,6 +9,14 @@ from __future__ import annotations
 from lavis_base import LavisModel
 from vouch_driver import Question
 
+ABOUT = {
+    "repository": "FudanDISC/ReForm-Eval",
+    "commit": "df1cfa7bf15f89591fc2c0e0f654c84d2cbf44bb",
+    "licence": "Apache-2.0",
+    "environment": "lavis",
+    "models": {"reform": ["MiniGPT4"]},
+}
+
 
 class Model(LavisModel):
     """See LavisModel."""

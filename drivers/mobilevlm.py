@@ -11,6 +11,22 @@ from typing import Any
 from llava_family import LlavaFamily
 from vouch_driver import Question
 
+ABOUT = {
+    "repository": "Meituan-AutoML/MobileVLM",
+    "commit": "688fdec914810485c8766da96c63d9d2ce15f750",
+    "licence": "Apache-2.0",
+    "environment": "mobilevlm",
+    "models": {
+        "kostumov": [
+            "MobileVLM-1.7B",
+            "MobileVLM-3B",
+            "MobileVLM_V2-1.7B",
+            "MobileVLM_V2-3B",
+            "MobileVLM_V2-7B",
+        ]
+    },
+}
+
 
 class Model(LlavaFamily):
     """See LlavaFamily."""

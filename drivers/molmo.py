@@ -15,6 +15,13 @@ from typing import Any
 
 from vouch_driver import Question, Refused, TorchModel
 
+ABOUT = {
+    "repository": "allenai/molmo",
+    "commit": "793fa387edfd6fd0f5b21eb8e0a7620a1f3799e1",
+    "licence": "Apache-2.0",
+    "environment": "prismatic",
+    "models": {"azad": ["Molmo 7B"]},
+}
 PLACE = re.compile(r"<image (\d+)>")
 
 

@@ -7,6 +7,14 @@ from typing import Any
 
 from vouch_driver import Question, TorchModel
 
+ABOUT = {
+    "repository": "X-PLUG/mPLUG-Owl",
+    "commit": "0f3068fdb47b77aedc71fc39f5735cd7aa35e8f9",
+    "licence": "Apache-2.0",
+    "folder": "mPLUG-Owl",
+    "environment": "mplug_owl",
+    "models": {"reform": ["mPLUG-Owl"], "tu": ["mPLUG-Owl"]},
+}
 PLACE = re.compile(r"<image (\d+)>")
 SYSTEM = (
     "The following is a conversation between a curious human and AI assistant. "

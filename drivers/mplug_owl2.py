@@ -7,6 +7,15 @@ from typing import Any
 from llava_family import LlavaFamily
 from vouch_driver import Question
 
+ABOUT = {
+    "repository": "X-PLUG/mPLUG-Owl",
+    "commit": "0f3068fdb47b77aedc71fc39f5735cd7aa35e8f9",
+    "licence": "MIT",
+    "folder": "mPLUG-Owl2",
+    "environment": "mplug_owl2",
+    "models": {"kostumov": ["mplug-owl2-llama2-7b"]},
+}
+
 
 class Model(LlavaFamily):
     """See LlavaFamily."""

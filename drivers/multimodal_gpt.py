@@ -12,6 +12,7 @@ where the letter follows a space.
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,14 +20,26 @@ from unittest.mock import patch
 
 from vouch_driver import Question, Refused, TorchModel, without_places
 
+ABOUT = {
+    "repository": "open-mmlab/Multimodal-GPT",
+    "commit": "9c73e47ad6c339e828a44f164d1a2c5bff904747",
+    "licence": "Apache-2.0",
+    "environment": "adapters",
+    "models": {"reform": ["Multimodal-GPT"]},
+}
 MARK = "<image>"
+CLIP = "open_clip_model.safetensors"
+FLAMINGO = "checkpoint.safetensors"
+LORA = "mmgpt-lora-v0-release.safetensors"
+TUNED = "model_state_dict.module."  # before the name of a tensor there
 SYSTEM = (
-    "Below is an instruction that describes a task. Write a response that appropriately completes the request."
+    "Below is an instruction that describes a task. "
+    "Write a response that appropriately completes the request."
 )
 # configs/lora_config.py, without a drawing of the model
 TUNING = {
     "lora": True,
-    "lora_target_modules": ["q_proj", "k_proj", "v_proj", "o_proj", "to_q", "to_kv", "to_out", "ff.1", "ff.3"],
+    "lora_target_modules": [*(f"{one}_proj" for one in "qkvo"), "to_q", "to_kv", "to_out", "ff.1", "ff.3"],
     "lora_r": 16,
     "lora_alpha": 16,
     "lora_dropout": 0.0,
@@ -51,37 +64,42 @@ class Model(TorchModel):
         self.tokenizer.bos_token_id, self.tokenizer.eos_token_id = 1, 2
 
     def load(self) -> None:
-        """See Model.load. The authors fetch the tower by address and open pickles; here all are the parts."""
+        """See Model.load. The authors fetch the tower and open pickles; here they get the parts."""
         import open_clip.openai
         import torch
         from mmgpt.models.open_flamingo import builder
         from safetensors.torch import load_file
 
         self.device, self.dtype = self.choose_device()
-        folder, clip = Path(self.start.parts["weights"]), Path(self.start.parts["clip"])
-        tower = str(clip / "open_clip_model.safetensors")
-        width = len(load_file(tower)["visual.class_embedding"])
+        weights, tower = Path(self.start.parts["weights"]), Path(self.start.parts["clip"], CLIP)
+        width = len(load_file(str(tower))["visual.class_embedding"])
         llama, own = builder.LlamaForCausalLM, builder.LlamaForCausalLM.from_pretrained
         options = {"torch_dtype": self.dtype, "local_files_only": True, "use_safetensors": True}
-        torch.manual_seed(0)  # logits of the tokens that the authors add to LLaMA's are random
-        with patch.object(open_clip.openai, "download_pretrained_from_url", lambda *_, **__: tower), patch.object(
-            open_clip, "get_model_config", lambda name: {"vision_cfg": {"width": width}}
-        ), patch.object(llama, "from_pretrained", lambda name: own(name, **options)), patch.object(
-            torch, "load", lambda path, **_: load_file(path)
-        ):
+        flamingo = load_file(str(weights / FLAMINGO))
+        if not any(name.startswith("perceiver.") for name in flamingo):
+            raise ValueError(f"{FLAMINGO}: holds no perceiver; convert checkpoint.pt of OpenFlamingo-9B")
+        with ExitStack() as patches:
+
+            def put(what: Any, name: str, value: Any) -> None:
+                patches.enter_context(patch.object(what, name, value))
+
+            put(open_clip.openai, "download_pretrained_from_url", lambda *_, **__: str(tower))
+            put(open_clip, "get_model_config", lambda name: {"vision_cfg": {"width": width}})
+            put(llama, "from_pretrained", lambda name: own(name, **options))
+            put(torch, "load", lambda path, **_: flamingo if path == FLAMINGO else load_file(path))
+            torch.manual_seed(0)  # the authors leave the output layer of their own tokens at random
             self.model, self.processor, _ = builder.create_model_and_transforms(
                 clip_vision_encoder_path="ViT-L-14",
                 clip_vision_encoder_pretrained="openai",
                 lang_encoder_path=self.start.folder,
                 tokenizer_path=self.start.folder,
-                pretrained_model_path=str(folder / "checkpoint.safetensors"),
+                pretrained_model_path=FLAMINGO,
                 tuning_config=SimpleNamespace(**TUNING),
             )
-        tuned = load_file(str(folder / "mmgpt-lora-v0-release.safetensors"))
-        tuned = {name.replace("model_state_dict.", "").replace("module.", ""): one for name, one in tuned.items()}
-        unknown = [name for name in self.model.load_state_dict(tuned, strict=False).unexpected_keys]
+        tuned = {name.rpartition(TUNED)[2]: one for name, one in load_file(str(weights / LORA)).items()}
+        unknown = self.model.load_state_dict(tuned, strict=False).unexpected_keys
         if unknown:
-            raise ValueError(f"mmgpt-lora-v0-release.safetensors: the model has no {unknown[0]}")
+            raise ValueError(f"{LORA}: the model has no {unknown[0]}")
         self.model = self.model.to(self.device, self.dtype).eval()
 
     def prompt(self, question: Question) -> str:

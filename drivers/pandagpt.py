@@ -9,13 +9,16 @@ Settings:
     lora_r  rank of its LoRA; 32
     vision  sizes of an ImageBind that is not imagebind_huge, by its authors' names
 
-Image and the place of the letter are those of models/interfaces/pandagpt_interface.py of ReForm-Eval, and the
-prompt too.
+Prompt, image and the place of the letter are those of models/interfaces/pandagpt_interface.py of ReForm-Eval.
+That file never loads pytorch_model.pt, which leaves layers at random.
+This driver loads it, as web_demo.py does.
 """
 
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,6 +26,14 @@ from unittest.mock import patch
 
 from vouch_driver import Question, Refused, TorchModel, without_places
 
+ABOUT = {
+    "repository": "yxuansu/PandaGPT",
+    "commit": "9b77e0412d42a468362b67d1892ff0f4f659a4f5",
+    "licence": "Apache-2.0",
+    "folder": "code",
+    "environment": "adapters",
+    "models": {"reform": ["PandaGPT"]},
+}
 MARK = "<Img></Img>"
 IMAGE = -1  # among the tokens of a prompt
 UNUSED = ("data", "deepspeed", "ipdb")  # imported by the authors' header.py, for training
@@ -40,14 +51,14 @@ class Model(TorchModel):
         self.tokenizer = LlamaTokenizer.from_pretrained(start.folder, use_fast=False, local_files_only=True)
 
     def load(self) -> None:
-        """See Model.load. The authors ask for a GPU and open pickles; here all are the parts."""
+        """See Model.load. The authors want a GPU and open pickles; here they get the parts."""
         import torch
-        import transformers.deepspeed  # noqa: F401 - while deepspeed is known to be missing
         from safetensors.torch import load_file
 
+        for name in ("peft", "transformers.deepspeed", "transformers.models.llama.modeling_llama"):
+            import_module(name)  # while deepspeed is still known to be missing
         sys.modules.update({name: ModuleType(name) for name in UNUSED})
-        from model import openllama
-
+        openllama = import_module("model.openllama")
         for name in UNUSED:
             del sys.modules[name]
         self.device, dtype = self.choose_device()
@@ -61,25 +72,28 @@ class Model(TorchModel):
             return model, width
 
         options = {"torch_dtype": dtype, "local_files_only": True, "use_safetensors": True}
-        rank = self.start.settings.get("lora_r", 32)
-        with patch.object(tower, "imagebind_huge", imagebind), patch.object(
-            tower, "ImageBindModel", lambda **given: sized(**{**given, **vision})
-        ), patch.object(llama, "from_pretrained", lambda name: own(name, **options)), patch.object(
-            torch.cuda, "current_device", lambda: self.device
-        ):
+        with ExitStack() as patches:
+            for owner, name, value in (
+                (tower, "imagebind_huge", imagebind),
+                (tower, "ImageBindModel", lambda **given: sized(**{**given, **vision})),
+                (llama, "from_pretrained", lambda name: own(name, **options)),
+                (torch.cuda, "current_device", lambda: self.device),
+            ):
+                patches.enter_context(patch.object(owner, name, value))
             model = openllama.OpenLLAMAPEFTModel(
                 imagebind_ckpt_path="",
                 vicuna_ckpt_path=self.start.folder,
                 max_tgt_len=0,
                 stage=2,
-                lora_r=rank,
+                lora_r=self.start.settings.get("lora_r", 32),
                 lora_alpha=32,
                 lora_dropout=0.1,
             )
         tuned = load_file(str(folder / "model.safetensors"))  # pytorch_model.pt, as `vouch convert` calls it
         unknown = model.load_state_dict(tuned, strict=False).unexpected_keys
         if unknown or "llama_proj.weight" not in tuned:
-            raise ValueError(f"pytorch_model.pt: not of this model ({', '.join(unknown[:1]) or 'no llama_proj'})")
+            problem = f"the model has no {unknown[0]}" if unknown else "there is no llama_proj"
+            raise ValueError(f"{folder}/model.safetensors: {problem}; convert PandaGPT's pytorch_model.pt")
         self.model = model.to(self.device, dtype).eval()
 
     def prompt(self, question: Question) -> str:

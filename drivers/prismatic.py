@@ -17,6 +17,13 @@ from typing import Any
 
 from vouch_driver import Question, Refused, TorchModel
 
+ABOUT = {
+    "repository": "TRI-ML/prismatic-vlms",
+    "commit": "874c5bbff52b248294a3ab97006491a7faa698e6",
+    "licence": "MIT",
+    "environment": "prismatic",
+    "models": {"tu": ["LLaVA-prismatic"]},
+}
 PLACE = re.compile(r"<image (\d+)>")
 
 

@@ -11,6 +11,14 @@ from typing import Any
 from llava_family import LlavaFamily
 from vouch_driver import Question
 
+ABOUT = {
+    "repository": "ShareGPT4Omni/ShareGPT4V",
+    "commit": "b6f70e9ac74230e84d0f49fa9f9869eaa7d1c1a0",
+    "licence": "Apache-2.0",
+    "environment": "mplug_owl2",
+    "models": {"tu": ["ShareGPT4V"]},
+}
+
 
 class Model(LlavaFamily):
     """See LlavaFamily."""

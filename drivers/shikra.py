@@ -11,6 +11,13 @@ from typing import Any
 
 from vouch_driver import Question, Refused, TorchModel
 
+ABOUT = {
+    "repository": "shikras/shikra",
+    "commit": "ff79a4ced85d21739e1a4c5cec9e1e8f896b962c",
+    "licence": "CC-BY-NC-4.0",
+    "environment": "shikra",
+    "models": {"reform": ["Shikra"]},
+}
 PLACE = re.compile(r"<image (\d+)>")
 
 

@@ -11,6 +11,15 @@ from typing import Any
 from llava_family import LlavaFamily
 from vouch_driver import Question
 
+ABOUT = {
+    "repository": "01-ai/Yi",
+    "commit": "f73194cc16e82df438bc01240b8e4b622209f3eb",
+    "licence": "Apache-2.0",
+    "folder": "VL",
+    "environment": "llava",
+    "models": {"kostumov": ["Yi-VL-6B", "Yi-VL-34B"]},
+}
+
 
 class Model(LlavaFamily):
     """See LlavaFamily."""

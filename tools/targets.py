@@ -71,6 +71,7 @@ TARGETS = {  # in this order: some use what others before them have made
     "reader": Target(data=ANSWERS),
     "fuzz": Target(["MINUTES=0.02"]),
     "worlds": Target(["WORLDS=60"]),
+    "drivers": Target(),
     "bench": Target(["BENCHMARKS=rendering"]),
     "reproduce": Target(["PROFILE=small"]),
     "crash": Target(["POINTS=2", "CRASH=build/crash"]),

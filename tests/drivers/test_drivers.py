@@ -1,105 +1,98 @@
-"""Drivers of the authors' code against that code itself: the letters and the text of a tiny random model.
+"""Drivers against the authors' code itself: the letters and the text of a tiny model with random weights.
 
-Each row needs a clone of the authors' repository and an environment, which are not part of this project:
+Authors' code and environments are not part of this project. A driver whose code or environment is missing is
+skipped, so a clone needs only those of interest. What to clone says ABOUT at the head of drivers/NAME.py:
 
-    git clone REPOSITORY ../LLaVA; vouch env llava
-    VOUCH_CODE_LLAVA=../LLaVA pytest tests/drivers
+    git clone https://github.com/haotian-liu/LLaVA ../code/haotian-liu/LLaVA
+    git -C ../code/haotian-liu/LLaVA checkout c121f0432da2
+    vouch env llava
+    make drivers CODE=../code
+
+A driver is added by drivers/NAME.py, drivers/NAME.txt and tiny_NAME.py in this folder, which runs in the
+driver's environment. Its constant FORMS has the forms of the model that are tested:
+
+    FORMS = {"v1": {"parts": ["vision_tower"], "settings": {}}}
+
+    tiny_NAME.py CODE FOLDER make FORM       saves the form in FOLDER/model and its parts in FOLDER/PART;
+                                             FOLDER/pickled, if it is there, is converted into FOLDER/weights
+    tiny_NAME.py CODE FOLDER ask QUESTION    prints {"prompt", "letters": {label: logit}, "text"} as the
+                                             authors' code has them; QUESTION: {"text", "labels", "image",
+                                             "settings"}
 """
 
 import argparse
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.drivers.tiny_imagebind import SIZES as IMAGEBIND
 from tests.models.engines import image
 from tests.models.project import ROOT
 from vouch.cli.convert import run as convert
 from vouch.models.config import ExtractConfig
-from vouch.models.engine import Decoding, LetterAnswer, LikelihoodAnswer, Pack, Question, TextAnswer
-from vouch.models.lock_entry import LockEntry
+from vouch.models.engine import Decoding, Engine, LetterAnswer, LikelihoodAnswer, Pack, Question, TextAnswer
+from vouch.models.lock_entry import Locked, LockEntry
 from vouch.models.pins import pinned
+from vouch.models.program.about import About, about, constant
 from vouch.models.program.engine import examined, load
-from vouch.models.program.identity import ENVIRONMENTS
+from vouch.models.program.identity import ENVIRONMENTS, variable
 
 TEXT = "Which animal is shown?\nA. cat\nB. dog"
 PROBED = "Which?\nA. one\nB. two"
 LABELS = ("A", "B")
-SHARED = {
-    **dict.fromkeys(("minigpt4", "cheetor", "bliva"), "lavis"),
-    **dict.fromkeys(("multimodal_gpt", "pandagpt", "llama_adapter_v2"), "adapters"),
-    **{"molmo": "prismatic", "sharegpt4v": "mplug_owl2", "yi_vl": "llava"},
-}
-"""Driver -> the environment that it shares with another."""
-SMALL = {"embed_dim": 32, "depth": 3, "num_heads": 2}  # as in tiny_lavis
+CODE = "VOUCH_CODE"  # the folder of all clones: OWNER/NAME below it
+NEAR = 2e-4  # what logits may differ by
+
+
+def forms() -> Iterator[Any]:
+    """Driver, form and what FORMS says of it, of all tiny_NAME.py."""
+    for path in sorted(Path(__file__).parent.glob("tiny_*.py")):
+        name = path.stem.removeprefix("tiny_")
+        for form, made_of in (constant(path, "FORMS") or {}).items():
+            yield pytest.param(name, form, made_of, id=f"{name}-{form}")
 
 
 def python_of(environment: str) -> Path | None:
     """The Python of an environment of this machine."""
-    named = os.environ.get(f"VOUCH_ENV_{environment.upper()}")
+    named = os.environ.get(variable(environment))
     path = Path(named) if named else ROOT / ENVIRONMENTS / environment / "bin/python"
-    return path if path.exists() else None
+    return path.absolute() if path.exists() else None
 
 
-@pytest.mark.parametrize(
-    ("driver", "parts", "settings"),  # driver, or driver:form if its recipe makes several forms of a model
-    [
-        ("llava", ["vision_tower"], {}),
-        ("llava:first", ["vision_tower"], {"conversation": "llava_v0", "im_start_end": True}),
-        ("llava:llama_2", ["vision_tower"], {"conversation": "llava_llama_2"}),
-        ("sharegpt4v", ["vision_tower"], {}),
-        ("mplug_owl", [], {}),
-        ("mplug_owl2", [], {}),
-        ("mobilevlm:v1", ["vision_tower"], {}),
-        ("mobilevlm:v2", ["vision_tower"], {}),
-        ("yi_vl", [], {}),
-        ("shikra", ["vision_tower"], {}),
-        ("lynx", ["llm", "vision"], {"vit": {"embed_dim": 88, "depth": 2, "num_heads": 1}}),
-        ("prismatic", ["llm", "vision", "dino"], {"vit": {"embed_dim": 48, "depth": 3, "num_heads": 2}}),
-        ("molmo", ["tokenizer"], {}),
-        ("minigpt4", ["bert", "weights"], {"vision": SMALL}),
-        ("cheetor", ["bert", "weights"], {"vision": SMALL, "language": "vicuna"}),
-        ("cheetor", ["bert", "weights"], {"vision": SMALL, "language": "llama2"}),
-        ("bliva", ["bert", "weights"], {"vision": SMALL}),
-        ("multimodal_gpt", ["clip", "weights"], {}),
-        ("llama_adapter_v2", ["clip", "weights"], {"vision": {"v_embed_dim": 32, "v_depth": 2, "v_num_heads": 2}}),
-        ("pandagpt", ["weights"], {"lora_r": 4, "vision": IMAGEBIND}),
-    ],
-)
-def test_letters_and_texts_are_those_of_the_authors_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, driver: str, parts: list[str], settings: dict[str, Any]
-) -> None:
-    name, _, form = driver.partition(":")
-    environment = SHARED.get(name, name)
-    python, code = python_of(environment), os.environ.get(f"VOUCH_CODE_{name.upper()}")
-    if python is None or code is None:
-        needed = f"a clone of the authors' code, and `vouch env {environment}`"
-        pytest.skip(f"needs VOUCH_CODE_{name.upper()}, {needed}")
-    code = str(Path(code).absolute())
-    shown = tmp_path / "shown.png"
-    image(5).save(shown)
-    recipe = [str(python), str(ROOT / f"tests/drivers/recipe_{name}.py"), code, str(tmp_path)]
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    subprocess.run([*recipe, "make", form or json.dumps(settings)], check=True, capture_output=True)
-    asked = json.dumps({"text": TEXT, "labels": LABELS, "image": str(shown), "settings": settings})
-    done = subprocess.run([*recipe, "ask", asked], check=True, capture_output=True, text=True)
-    own = json.loads(done.stdout.strip().split("\n")[-1])
+def needed(driver: About) -> tuple[Path, Path]:
+    """The environment's Python and the folder of the authors' code. Skips the test if one is missing."""
+    folder, python = os.environ.get(CODE), python_of(driver.environment)
+    code = Path(folder or "", driver.repository, driver.folder).absolute()
+    if not folder or not code.is_dir():
+        pytest.skip(f"needs {driver.repository} at {driver.commit[:12]} in {CODE}/{driver.repository}")
+    if python is None:
+        pytest.skip(f"needs `vouch env {driver.environment}`, or {variable(driver.environment)}")
+    return python, code
 
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(f"VOUCH_ENV_{environment.upper()}", str(python))
-    if Path("pickled").is_dir():
-        convert(argparse.Namespace(folder="pickled", target="weights"))
+
+def printed(*command: object) -> str:
+    """The last line that a program prints."""
+    done = subprocess.run([*map(str, command)], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stdout.strip().rpartition("\n")[2]
+
+
+def opened(
+    name: str, driver: About, code: Path, parts: list[str], settings: dict[str, Any]
+) -> tuple[Engine, Locked, list[str]]:
+    """The engine of the tiny model in this folder, what is pinned of it, and its request types."""
     program: dict[str, Any] = {
         "driver": str(ROOT / f"drivers/{name}.py"),
-        "environment": environment,
+        "environment": driver.environment,
         "trust_code": True,
+        "code": str(code),
+        "settings": settings,
+        "parts": {part: {"kind": "folder", "path": part} for part in parts},
     }
-    program |= {"code": code, "settings": settings}
-    program["parts"] = {part: {"kind": "folder", "path": part} for part in parts}
     entry = {
         "engine": "program",
         "source": {"kind": "folder", "path": "model"},
@@ -110,16 +103,47 @@ def test_letters_and_texts_are_those_of_the_authors_code(
     locked, outputs = examined(name, LockEntry.model_validate(entry), Path("model"), folders)
     program["locked"] = locked.model_dump()
     engine = load(pinned(name, "model", {name: entry}), ExtractConfig(device="cpu", threads=1))
+    return engine, locked, outputs
+
+
+@pytest.mark.parametrize(("name", "form", "made_of"), list(forms()))
+def test_letters_and_texts_are_those_of_the_authors_code(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    form: str,
+    made_of: dict[str, Any],
+) -> None:
+    driver = about(ROOT / f"drivers/{name}.py")
+    assert driver is not None
+    python, code = needed(driver)
+    image(5).save(tmp_path / "shown.png")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    tiny = (python, ROOT / f"tests/drivers/tiny_{name}.py", code, tmp_path)
+    printed(*tiny, "make", form)
+    asked = {"text": TEXT, "labels": LABELS, "image": str(tmp_path / "shown.png")}
+    own = json.loads(printed(*tiny, "ask", json.dumps({**asked, "settings": made_of["settings"]})))
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(variable(driver.environment), str(python))
+    if Path("pickled").is_dir():
+        convert(argparse.Namespace(folder="pickled", target="weights"))
+    engine, locked, outputs = opened(name, driver, code, **made_of)
+    assert locked.commit == driver.commit, f"{code}: check out {driver.commit}"
 
     def answer(output: str, **wanted: Any) -> Any:
         question = Question("q", None, TEXT, images=(image(5),), **wanted)
         (one,) = engine.answer([Pack(output, [question])])
         return one.answer
 
+    measured = []
     if "letters" in outputs:
         letters = answer("letters", labels=LABELS)
         assert isinstance(letters, LetterAnswer), letters
-        assert letters.logits == pytest.approx([own["letters"][label] for label in LABELS], abs=2e-4)
+        pairs = zip(letters.logits, (own["letters"][label] for label in LABELS), strict=True)
+        measured.append(f"letters within {max(abs(one - other) for one, other in pairs):.1e}")
+        assert letters.logits == pytest.approx([own["letters"][label] for label in LABELS], abs=NEAR)
         assert locked.probe is not None
         prompt = locked.probe.prompt.replace(PROBED, TEXT)
         assert prompt.replace(PROBED.lower(), TEXT.lower()) == own["prompt"]
@@ -129,3 +153,7 @@ def test_letters_and_texts_are_those_of_the_authors_code(
     if "text" in outputs:
         text = answer("text", max_tokens=6, decodings=(Decoding(),))
         assert isinstance(text, TextAnswer) and text.text.strip() == own["text"].strip()
+        measured.append(f"the same text {text.text.strip()!r}")
+    assert measured, outputs
+    with capsys.disabled():
+        print(f"\n{name}, {form}: {', '.join(measured)}")

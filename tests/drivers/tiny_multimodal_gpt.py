@@ -1,7 +1,7 @@
 """A tiny random Multimodal-GPT, and its authors' own forward pass. Runs in the driver's environment.
 
-python recipe_multimodal_gpt.py CODE FOLDER make            FOLDER/model, FOLDER/clip, FOLDER/pickled
-python recipe_multimodal_gpt.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
+python tiny_multimodal_gpt.py CODE FOLDER make FORM       FOLDER/model, FOLDER/clip, FOLDER/pickled
+python tiny_multimodal_gpt.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
 """
 
 import json
@@ -15,8 +15,10 @@ from tiny_words import save_words
 
 sys.path.insert(0, sys.argv[1])
 FOLDER = Path(sys.argv[2])
+FORMS = {"plain": {"parts": ["clip", "weights"], "settings": {}}}
 SYSTEM = (
-    "Below is an instruction that describes a task. Write a response that appropriately completes the request."
+    "Below is an instruction that describes a task. "
+    "Write a response that appropriately completes the request."
 )
 LAYERS = ["q_proj", "k_proj", "v_proj", "o_proj", "to_q", "to_kv", "to_out", "ff.1", "ff.3"]
 
@@ -84,7 +86,10 @@ def ask(question):
             out = model(vision_x=shown, lang_x=tokens, attention_mask=torch.ones_like(tokens))
             letters[label] = float(out.logits[0, -2, candidate[0, 0]])
         written = model.generate(
-            vision_x=shown, lang_x=asked["input_ids"], attention_mask=asked["attention_mask"], max_new_tokens=6
+            vision_x=shown,
+            lang_x=asked["input_ids"],
+            attention_mask=asked["attention_mask"],
+            max_new_tokens=6,
         )
     text = tokenizer.decode(written[0], skip_special_tokens=True).split("### Response:")[-1].strip()
     print(json.dumps({"prompt": prompt, "letters": letters, "text": text}))

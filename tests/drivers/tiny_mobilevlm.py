@@ -1,7 +1,7 @@
 """A tiny random MobileVLM of the authors' own classes, and their own forward pass. Runs in the driver's environment.
 
-python recipe_mobilevlm.py CODE FOLDER make FORM       FOLDER/model, FOLDER/vision_tower; FORM is v1 or v2
-python recipe_mobilevlm.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
+python tiny_mobilevlm.py CODE FOLDER make FORM       FOLDER/model, FOLDER/vision_tower
+python tiny_mobilevlm.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
 """
 
 import json
@@ -13,6 +13,10 @@ from tiny_words import save_words
 
 sys.path.insert(0, sys.argv[1])
 FOLDER = Path(sys.argv[2])
+FORMS = {
+    "v1": {"parts": ["vision_tower"], "settings": {}},
+    "v2": {"parts": ["vision_tower"], "settings": {}},
+}
 
 
 def make(form):

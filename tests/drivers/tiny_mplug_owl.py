@@ -1,7 +1,7 @@
 """A tiny random mPLUG-Owl of the authors' own classes, and their own forward pass. Runs in the driver's environment.
 
-python recipe_mplug_owl.py CODE FOLDER make            FOLDER/model
-python recipe_mplug_owl.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
+python tiny_mplug_owl.py CODE FOLDER make FORM       FOLDER/model
+python tiny_mplug_owl.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
 """
 
 import json
@@ -12,6 +12,7 @@ from tiny_words import save_words
 
 sys.path.insert(0, sys.argv[1])
 FOLDER = Path(sys.argv[2])
+FORMS = {"plain": {"parts": [], "settings": {}}}
 SIZE = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
 
 

@@ -1,7 +1,7 @@
 """A tiny random Cheetor, and ReForm-Eval's own interface to it. Runs in the driver's environment.
 
-python recipe_cheetor.py CODE FOLDER make SETTINGS    see tiny_lavis
-python recipe_cheetor.py CODE FOLDER ask QUESTION     the logits of the letters, as JSON
+python tiny_cheetor.py CODE FOLDER make FORM       see tiny_lavis
+python tiny_cheetor.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
 """
 
 import json
@@ -12,6 +12,16 @@ import tiny_lavis
 
 sys.path.insert(0, sys.argv[1])
 FOLDER = Path(sys.argv[2])
+FORMS = {
+    "vicuna": {
+        "parts": ["bert", "weights"],
+        "settings": {"vision": {"embed_dim": 32, "depth": 3, "num_heads": 2}, "language": "vicuna"},
+    },
+    "llama2": {
+        "parts": ["bert", "weights"],
+        "settings": {"vision": {"embed_dim": 32, "depth": 3, "num_heads": 2}, "language": "llama2"},
+    },
+}
 
 
 def interface(language):
@@ -58,5 +68,4 @@ def make(language):
 
 
 if __name__ == "__main__":
-    given = json.loads(sys.argv[4])
-    make(given["language"]) if sys.argv[3] == "make" else ask(given)
+    make(sys.argv[4]) if sys.argv[3] == "make" else ask(json.loads(sys.argv[4]))

@@ -1,7 +1,7 @@
 """A tiny random Prismatic VLM of the authors' own classes, and their own generation. Runs in the driver's environment.
 
-python recipe_prismatic.py CODE FOLDER make          FOLDER/model, llm, vision and dino; a checkpoint for the authors' code
-python recipe_prismatic.py CODE FOLDER ask QUESTION  the logits of the letters, as JSON
+python tiny_prismatic.py CODE FOLDER make FORM       FOLDER/model, llm, vision and dino; a checkpoint for the authors' code
+python tiny_prismatic.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
 """
 
 import json
@@ -12,8 +12,14 @@ from tiny_words import save_words
 
 sys.path.insert(0, sys.argv[1])
 FOLDER = Path(sys.argv[2]).absolute()
+FORMS = {
+    "plain": {
+        "parts": ["llm", "vision", "dino"],
+        "settings": {"vit": {"embed_dim": 48, "depth": 3, "num_heads": 2}},
+    }
+}
 SIZE = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
-VIT = {"embed_dim": 48, "depth": 3, "num_heads": 2}
+VIT = FORMS["plain"]["settings"]["vit"]
 CONFIG = {
     "model_id": "tiny",
     "arch_specifier": "no-align+fused-gelu-mlp",

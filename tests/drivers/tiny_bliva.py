@@ -1,7 +1,7 @@
 """A tiny random BLIVA of the authors' own classes, and their own functions. Runs in the driver's environment.
 
-python recipe_bliva.py CODE FOLDER make            see tiny_lavis
-python recipe_bliva.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
+python tiny_bliva.py CODE FOLDER make FORM       see tiny_lavis
+python tiny_bliva.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
 """
 
 import json
@@ -12,6 +12,12 @@ import tiny_lavis
 
 sys.path.insert(0, sys.argv[1])
 FOLDER = Path(sys.argv[2])
+FORMS = {
+    "plain": {
+        "parts": ["bert", "weights"],
+        "settings": {"vision": {"embed_dim": 32, "depth": 3, "num_heads": 2}},
+    }
+}
 CHECKPOINT = "bliva_vicuna7b"
 
 

@@ -1,7 +1,7 @@
 """A tiny random MiniGPT-4, and ReForm-Eval's own interface to it. Runs in the driver's environment.
 
-python recipe_minigpt4.py CODE FOLDER make            see tiny_lavis
-python recipe_minigpt4.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
+python tiny_minigpt4.py CODE FOLDER make FORM       see tiny_lavis
+python tiny_minigpt4.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
 """
 
 import json
@@ -12,6 +12,12 @@ import tiny_lavis
 
 sys.path.insert(0, sys.argv[1])
 FOLDER = Path(sys.argv[2])
+FORMS = {
+    "plain": {
+        "parts": ["bert", "weights"],
+        "settings": {"vision": {"embed_dim": 32, "depth": 3, "num_heads": 2}},
+    }
+}
 CHECKPOINT = "pretrained_minigpt4_7b"
 
 

@@ -1,7 +1,7 @@
 """A tiny random ShareGPT4V of the authors' own classes, and their own forward pass. Runs in the driver's environment.
 
-python recipe_sharegpt4v.py CODE FOLDER make            FOLDER/model, FOLDER/vision_tower
-python recipe_sharegpt4v.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
+python tiny_sharegpt4v.py CODE FOLDER make FORM       FOLDER/model, FOLDER/vision_tower
+python tiny_sharegpt4v.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
 """
 
 import json
@@ -13,6 +13,7 @@ from tiny_words import save_words
 
 sys.path.insert(0, sys.argv[1])
 FOLDER = Path(sys.argv[2])
+FORMS = {"plain": {"parts": ["vision_tower"], "settings": {}}}
 
 
 def make():

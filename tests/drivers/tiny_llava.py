@@ -1,7 +1,7 @@
 """A tiny random LLaVA of the authors' own classes, and their own forward pass. Runs in the driver's environment.
 
-python recipe_llava.py CODE FOLDER make FORM       FOLDER/model, FOLDER/vision_tower
-python recipe_llava.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
+python tiny_llava.py CODE FOLDER make FORM       FOLDER/model, FOLDER/vision_tower
+python tiny_llava.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
 """
 
 import json
@@ -13,6 +13,11 @@ from tiny_words import save_words
 
 sys.path.insert(0, sys.argv[1])
 FOLDER = Path(sys.argv[2])
+FORMS = {
+    "v1_5": {"parts": ["vision_tower"], "settings": {}},
+    "first": {"parts": ["vision_tower"], "settings": {"conversation": "llava_v0", "im_start_end": True}},
+    "first_llama2": {"parts": ["vision_tower"], "settings": {"conversation": "llava_llama_2"}},
+}
 
 
 def make(form):
@@ -23,7 +28,7 @@ def make(form):
     tower = FOLDER / "vision_tower"
     save_tower(tower)
     tokenizer, own = save_words(FOLDER / "model"), {"image_aspect_ratio": "pad"}
-    if form:  # the first LLaVA does not pad images
+    if form != "v1_5":  # the first LLaVA does not pad images
         own = {"image_aspect_ratio": None, "mm_use_im_start_end": form == "first"}
     if form == "first":
         tokenizer.add_tokens(["<im_patch>", "<im_start>", "<im_end>"], special_tokens=True)

@@ -1,7 +1,7 @@
 """A tiny random Lynx of the authors' own classes, and their own generation. Runs in the driver's environment.
 
-python recipe_lynx.py CODE FOLDER make          FOLDER/model, llm and vision; FOLDER/own/data, as the authors have it
-python recipe_lynx.py CODE FOLDER ask QUESTION  the logits of the letters, as JSON
+python tiny_lynx.py CODE FOLDER make FORM       FOLDER/model, llm and vision; FOLDER/own/data, as the authors have it
+python tiny_lynx.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
 """
 
 import json
@@ -13,8 +13,11 @@ from tiny_words import save_words
 
 sys.path.insert(0, sys.argv[1])
 FOLDER = Path(sys.argv[2]).absolute()
+FORMS = {
+    "plain": {"parts": ["llm", "vision"], "settings": {"vit": {"embed_dim": 88, "depth": 2, "num_heads": 1}}}
+}
 SIZE = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
-VIT = {"embed_dim": 88, "depth": 2, "num_heads": 1}
+VIT = FORMS["plain"]["settings"]["vit"]
 
 
 def built():

@@ -1,7 +1,7 @@
 """A tiny random Molmo of the authors' own classes, and their own generation. Runs in the environment `prismatic`.
 
-python recipe_molmo.py CODE FOLDER make          FOLDER/model and tokenizer; a checkpoint for the authors' code
-python recipe_molmo.py CODE FOLDER ask QUESTION  the logits of the letters, as JSON
+python tiny_molmo.py CODE FOLDER make FORM       FOLDER/model and tokenizer; a checkpoint for the authors' code
+python tiny_molmo.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
 """
 
 import json
@@ -10,6 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, sys.argv[1])
 FOLDER = Path(sys.argv[2]).absolute()
+FORMS = {"plain": {"parts": ["tokenizer"], "settings": {}}}
 OWN = FOLDER / "own-qwen2"  # the authors' code knows the kind of tokenizer by its name
 
 

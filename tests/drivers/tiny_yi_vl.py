@@ -1,7 +1,7 @@
 """A tiny random Yi-VL of the authors' own classes, and their own forward pass. Runs in the driver's environment.
 
-python recipe_yi_vl.py CODE FOLDER make            FOLDER/model, with its tower below vit/
-python recipe_yi_vl.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
+python tiny_yi_vl.py CODE FOLDER make FORM       FOLDER/model, with its tower below vit/
+python tiny_yi_vl.py CODE FOLDER ask QUESTION    the logits of the letters, as JSON
 """
 
 import json
@@ -13,6 +13,7 @@ from tiny_words import save_words
 
 sys.path.insert(0, sys.argv[1])
 FOLDER = Path(sys.argv[2])
+FORMS = {"plain": {"parts": [], "settings": {}}}
 
 
 def make():
