@@ -1,4 +1,4 @@
-"""BLIVA (Vicuna 7B) by its authors' code: program.code is a clone of mlpc-ucsd/BLIVA.
+"""BLIVA (Vicuna 7B) by its authors' code.
 
 See lavis_base for parts and settings. Image and the place of the letter are those of `predict_class` in
 bliva/models/bliva_vicuna7b.py, and the prompt that of models/interfaces/bliva_interface.py of ReForm-Eval.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lavis_base import PLACE, LavisModel
-from vouch_driver import Question, Refused
+from lavis_base import LavisModel
+from vouch_driver import Question, Refused, without_places
 
 ABOUT = {
     "repository": "mlpc-ucsd/BLIVA",
@@ -44,9 +44,9 @@ class Model(LavisModel):
         """See TorchModel.prompt."""
         text = "" if question.system is None else f"{question.system}\n"
         for asked, answer in question.turns:
-            text += f"Question: {PLACE.sub('', asked)} Answer: {answer}\n"
+            text += f"Question: {without_places(asked, '')} Answer: {answer}\n"
         response = f" {question.response}" if question.response else ""
-        return f"{text}Question: {PLACE.sub('', question.text)} Answer:{response}"
+        return f"{text}Question: {without_places(question.text, '')} Answer:{response}"
 
     def encode(self, text: str) -> list[int]:
         """See TorchModel.encode; the image stands before all tokens."""

@@ -1,4 +1,4 @@
-"""Cheetor by the code that ReForm-Eval measured it with: program.code is a clone of FudanDISC/ReForm-Eval.
+"""Cheetor by the code that ReForm-Eval measured it with.
 
 See lavis_base for parts and its settings; another one is
 

@@ -17,7 +17,6 @@ gets the parts above, and the dtype of the entry. It then runs without autocast.
 
 from __future__ import annotations
 
-import re
 import sys
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
@@ -25,9 +24,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from vouch_driver import Question, Refused, TorchModel
+from vouch_driver import Question, Refused, TorchModel, without_places
 
-PLACE = re.compile(r"<image (\d+)>")
 IMAGE = -1  # among the tokens of a prompt
 NESTED = "model."  # of a checkpoint's tensors
 
@@ -150,7 +148,8 @@ class LavisModel(TorchModel):
             talk.system = question.system
         images = f"<Img>{self.mark}</Img>" * len(question.images) + (" " if question.images else "")
         for index, (asked, answer) in enumerate([*question.turns, (question.text, None)]):
-            talk.append_message(talk.roles[0], (images if index == 0 else "") + PLACE.sub("", asked))
+            asked = without_places(asked, self.mark)
+            talk.append_message(talk.roles[0], images + asked if index == 0 else asked)
             talk.append_message(talk.roles[1], answer)
         return str(talk.get_prompt())
 

@@ -1,4 +1,4 @@
-"""Lynx by its authors' code: program.code is a clone of bytedance/lynx-llm, whose configs/LYNX.yaml is read.
+"""Lynx by its authors' code, whose configs/LYNX.yaml is read.
 
 source is the converted finetune_lynx.pt. program.parts are `llm`, the folder of Vicuna-7B v1.1, and `vision`,
 the converted eva_vit_g.pth. Prompts and images are prepared as ReForm-Eval's lynx_interface.py does it: in
@@ -10,12 +10,11 @@ lower case, option letters included. Setting:
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from vouch_driver import Question, Refused, TorchModel
+from vouch_driver import Question, Refused, TorchModel, without_places
 
 ABOUT = {
     "repository": "bytedance/lynx-llm",
@@ -24,7 +23,6 @@ ABOUT = {
     "environment": "lynx",
     "models": {"reform": ["Lynx"]},
 }
-PLACE = re.compile(r"<image (\d+)>")
 DATA = "data/"  # where the authors' code looks for its files
 
 
@@ -37,8 +35,8 @@ class Model(TorchModel):
 
         super().__init__(start)
         self.config = yaml.safe_load((Path(start.code) / "configs/LYNX.yaml").read_text("utf-8"))
-        self._found = SimpleNamespace(path=SimpleNamespace(exists=lambda path: True, join=self._join))
-        tokenizers.os = self._found
+        self._files = SimpleNamespace(path=SimpleNamespace(exists=lambda path: True, join=self._join))
+        tokenizers.os = self._files
         self.tokenizer, _ = tokenizers.build_tokenizer(self.config["LLM"], self.config["use_left_pad"])
         self.pixels = get_image_transform(self.config)[1]
 
@@ -55,7 +53,7 @@ class Model(TorchModel):
         self.device, dtype = self.choose_device()
         whole, sizes, opened = eva_vit.VisionTransformer, self.start.settings.get("vit") or {}, torch.load
         eva_vit.VisionTransformer = lambda **given: whole(**{**given, **sizes})
-        lynx.os = eva_vit.os = self._found
+        lynx.os = eva_vit.os = self._files
         folders = {
             f"{DATA}eva_vit_g.pth": self.start.parts["vision"],
             self.config["checkpoint"]: self.start.folder,
@@ -70,7 +68,7 @@ class Model(TorchModel):
         """As ReForm-Eval writes it; the image comes before the text."""
         lines = [] if question.system is None else [question.system]
         for asked, answer in [*question.turns, (question.text, question.response)]:
-            lines += [f"User: {PLACE.sub('', asked)}", f"Bot: {answer or ''}".rstrip()]
+            lines += [f"User: {without_places(asked, '')}", f"Bot: {answer or ''}".rstrip()]
         text = "\n".join(lines)
         return text.lower() if self.config["lower_text"] else text
 

@@ -1,4 +1,4 @@
-"""MiniGPT-4 by the code that ReForm-Eval measured it with: program.code is a clone of FudanDISC/ReForm-Eval.
+"""MiniGPT-4 by the code that ReForm-Eval measured it with.
 
 See lavis_base for parts and settings. Prompt, image and the place of the letter are those of
 models/interfaces/minigpt4_interface.py.

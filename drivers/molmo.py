@@ -1,4 +1,4 @@
-"""Molmo by its authors' code, in the environment `prismatic`: program.code is a clone of allenai/molmo.
+"""Molmo by its authors' code.
 
 source is one of the authors' own checkpoints (config.yaml, model.pt), converted. program.parts.tokenizer is
 the folder of the tokenizer that its config.yaml names. Setting:
@@ -8,12 +8,11 @@ the folder of the tokenizer that its config.yaml names. Setting:
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from vouch_driver import Question, Refused, TorchModel
+from vouch_driver import Question, Refused, TorchModel, without_places
 
 ABOUT = {
     "repository": "allenai/molmo",
@@ -22,7 +21,6 @@ ABOUT = {
     "environment": "prismatic",
     "models": {"azad": ["Molmo 7B"]},
 }
-PLACE = re.compile(r"<image (\d+)>")
 
 
 class Model(TorchModel):
@@ -67,10 +65,10 @@ class Model(TorchModel):
 
         if question.system is not None:
             raise Refused("Molmo's prompt has no place for a system message")
-        said = [text for turn in question.turns for text in turn]
+        earlier = [text for turn in question.turns for text in turn]
         example = {
             "style": self.start.settings.get("style", "demo"),
-            "messages": [PLACE.sub("", text) for text in [*said, question.text]],
+            "messages": [without_places(text, "") for text in [*earlier, question.text]],
         }
         messages, _ = self.making.formater._format_example(
             example, example, False, True, numpy.random.RandomState(0)

@@ -1,11 +1,10 @@
-"""mPLUG-Owl by its authors' code: program.code is the folder mPLUG-Owl of a clone of X-PLUG/mPLUG-Owl."""
+"""mPLUG-Owl by its authors' code."""
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from vouch_driver import Question, TorchModel
+from vouch_driver import Question, TorchModel, without_places
 
 ABOUT = {
     "repository": "X-PLUG/mPLUG-Owl",
@@ -15,7 +14,6 @@ ABOUT = {
     "environment": "mplug_owl",
     "models": {"reform": ["mPLUG-Owl"], "tu": ["mPLUG-Owl"]},
 }
-PLACE = re.compile(r"<image (\d+)>")
 SYSTEM = (
     "The following is a conversation between a curious human and AI assistant. "
     "The assistant gives helpful, detailed, and polite answers to the user's questions."
@@ -47,8 +45,8 @@ class Model(TorchModel):
         """As pipeline/interface.py writes it; all images come first."""
         lines = [question.system or SYSTEM, *["Human: <image>"] * len(question.images)]
         for asked, answer in question.turns:
-            lines += [f"Human: {PLACE.sub('', asked)}", f"AI: {answer}"]
-        lines += [f"Human: {PLACE.sub('', question.text)}", f"AI: {question.response or ''}"]
+            lines += [f"Human: {without_places(asked, '<image>')}", f"AI: {answer}"]
+        lines += [f"Human: {without_places(question.text, '<image>')}", f"AI: {question.response or ''}"]
         return "\n".join(lines)
 
     def encode(self, text: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""mPLUG-Owl2 by its authors' code: program.code is the folder mPLUG-Owl2 of a clone of X-PLUG/mPLUG-Owl."""
+"""mPLUG-Owl2 by its authors' code."""
 
 from __future__ import annotations
 
@@ -24,11 +24,9 @@ class Model(LlavaFamily):
         from mplug_owl2.constants import DEFAULT_IMAGE_TOKEN
         from mplug_owl2.conversation import conv_templates
         from mplug_owl2.mm_utils import tokenizer_image_token
-        from transformers import AutoTokenizer
         from transformers.models.clip.image_processing_clip import CLIPImageProcessor
 
         super().__init__(start)
-        self.tokenizer = AutoTokenizer.from_pretrained(start.folder, use_fast=False, local_files_only=True)
         self.images = CLIPImageProcessor.from_pretrained(start.folder, local_files_only=True)
         mark = DEFAULT_IMAGE_TOKEN
         self.speak(conv_templates["mplug_owl2"], tokenizer_image_token, mark, image=mark)
@@ -47,13 +45,8 @@ class Model(LlavaFamily):
         system = f"{question.system} " if question.system else ""
         return system + super().prompt(question)
 
-    def inputs(self, question: Question, prompt: str) -> dict[str, Any]:
-        """See TorchModel.inputs; process_images stretches an image to a square."""
+    def pixels(self, shown: list[Any]) -> dict[str, Any]:
+        """See LlavaFamily.pixels; process_images stretches an image to a square."""
         from mplug_owl2.mm_utils import process_images
-        from PIL import Image
 
-        given = super().inputs(question, prompt)
-        if question.images:
-            shown = [Image.open(path).convert("RGB") for path in question.images]
-            given["images"] = process_images(shown, self.images).to(self.device, self.model.dtype)
-        return given
+        return {"images": process_images(shown, self.images).to(self.device, self.model.dtype)}

@@ -1,4 +1,4 @@
-"""Prismatic VLMs by their authors' code: program.code is a clone of TRI-ML/prismatic-vlms.
+"""Prismatic VLMs by their authors' code.
 
 source is the folder of one model, its checkpoints/latest-checkpoint.pt converted. program.parts are `llm`, a
 folder with the configuration and the tokenizer of its language model (no weights); `vision`, the folder of
@@ -10,12 +10,11 @@ its vision transformer in timm; and `dino`, that of DINOv2, if it has two. Setti
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from vouch_driver import Question, Refused, TorchModel
+from vouch_driver import Question, Refused, TorchModel, without_places
 
 ABOUT = {
     "repository": "TRI-ML/prismatic-vlms",
@@ -24,7 +23,6 @@ ABOUT = {
     "environment": "prismatic",
     "models": {"tu": ["LLaVA-prismatic"]},
 }
-PLACE = re.compile(r"<image (\d+)>")
 
 
 class Model(TorchModel):
@@ -85,7 +83,7 @@ class Model(TorchModel):
         """By the model's own prompt builder. Raises Refused for a system message that it leaves out."""
         builder = self.builder("prismatic", system_prompt=question.system)
         for asked, answer in [*question.turns, (question.text, None)]:
-            builder.add_turn("human", PLACE.sub("", asked))
+            builder.add_turn("human", without_places(asked, ""))
             if answer is not None:
                 builder.add_turn("gpt", answer)
         text = str(builder.get_prompt())

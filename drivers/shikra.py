@@ -1,15 +1,11 @@
-"""Shikra by its authors' code.
-
-program.code is a clone of shikras/shikra; program.parts.vision_tower is the folder of its CLIP tower.
-"""
+"""Shikra by its authors' code. program.parts.vision_tower is the folder of its CLIP tower."""
 
 from __future__ import annotations
 
-import re
 from types import SimpleNamespace
 from typing import Any
 
-from vouch_driver import Question, Refused, TorchModel
+from vouch_driver import Question, Refused, TorchModel, without_places
 
 ABOUT = {
     "repository": "shikras/shikra",
@@ -18,7 +14,6 @@ ABOUT = {
     "environment": "shikra",
     "models": {"reform": ["Shikra"]},
 }
-PLACE = re.compile(r"<image (\d+)>")
 
 
 class Model(TorchModel):
@@ -77,7 +72,8 @@ class Model(TorchModel):
             talk.system = question.system
         image = f"<im_start>{'<im_patch>' * self.patches}<im_end> " if question.images else ""
         for index, (asked, answer) in enumerate([*question.turns, (question.text, None)]):
-            talk.append_message(talk.roles[0], (image if index == 0 else "") + PLACE.sub("", asked))
+            asked = without_places(asked, "<im_patch>")
+            talk.append_message(talk.roles[0], image + asked if index == 0 else asked)
             talk.append_message(talk.roles[1], answer)
         return str(talk.get_prompt()) + (f" {question.response}" if question.response else "")
 

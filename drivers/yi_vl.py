@@ -1,7 +1,6 @@
 """Yi-VL by its authors' code.
 
-program.code is the folder VL of a clone of 01-ai/Yi. Its CLIP tower lies below vit/ in the model's folder;
-program.parts.vision_tower may name another place.
+Its CLIP tower lies below vit/ in the model's folder; program.parts.vision_tower may name another place.
 """
 
 from __future__ import annotations
@@ -28,10 +27,8 @@ class Model(LlavaFamily):
         from llava.conversation import conv_templates
         from llava.mm_utils import tokenizer_image_token
         from llava.model.constants import DEFAULT_IMAGE_TOKEN
-        from transformers import AutoTokenizer
 
         super().__init__(start)
-        self.tokenizer = AutoTokenizer.from_pretrained(start.folder, use_fast=False, local_files_only=True)
         self.speak(conv_templates["mm_default"], tokenizer_image_token, DEFAULT_IMAGE_TOKEN)
 
     def load(self) -> None:
@@ -39,31 +36,24 @@ class Model(LlavaFamily):
         from llava.model import LlavaConfig, LlavaLlamaForCausalLM
         from llava.model.constants import key_info
 
-        self.device, dtype = self.choose_device()
         key_info["model_path"] = self.start.folder  # where a tower with a relative path lies
         config = LlavaConfig.from_pretrained(self.start.folder, local_files_only=True)
-        config.mm_vision_tower = self.start.parts.get("vision_tower", config.mm_vision_tower)
-        options = {"torch_dtype": dtype, "use_safetensors": True, "local_files_only": True}
-        model = LlavaLlamaForCausalLM.from_pretrained(self.start.folder, config=config, **options)
-        model.resize_token_embeddings(len(self.tokenizer))
-        tower = model.get_vision_tower()
-        tower.load_model()
-        tower.to(dtype=dtype)
-        self.model, self.images = model.to(self.device).eval(), tower.image_processor
+        self.build(LlavaLlamaForCausalLM, config)
+        self.model.resize_token_embeddings(len(self.tokenizer))
+
+    def pixels(self, shown: list[Any]) -> dict[str, Any]:
+        """See LlavaFamily.pixels; as single_inference.py prepares an image."""
+        from llava.mm_utils import expand2square
+
+        if getattr(self.model.config, "image_aspect_ratio", None) == "pad":
+            mean = tuple(int(value * 255) for value in self.images.image_mean)
+            shown = [expand2square(image, mean) for image in shown]
+        made = self.images.preprocess(shown, return_tensors="pt")["pixel_values"]
+        return {"images": made.to(self.device, self.model.dtype)}
 
     def inputs(self, question: Question, prompt: str) -> dict[str, Any]:
-        """See TorchModel.inputs; as single_inference.py prepares an image."""
+        """See TorchModel.inputs; the authors' forward pass wants a mask."""
         import torch
-        from llava.mm_utils import expand2square
-        from PIL import Image
 
         given = super().inputs(question, prompt)
-        given["attention_mask"] = torch.ones_like(given["input_ids"], dtype=torch.bool)
-        if question.images:
-            shown = [Image.open(path).convert("RGB") for path in question.images]
-            if getattr(self.model.config, "image_aspect_ratio", None) == "pad":
-                mean = tuple(int(value * 255) for value in self.images.image_mean)
-                shown = [expand2square(image, mean) for image in shown]
-            pixels = self.images.preprocess(shown, return_tensors="pt")["pixel_values"]
-            given["images"] = pixels.to(self.device, self.model.dtype)
-        return given
+        return {**given, "attention_mask": torch.ones_like(given["input_ids"], dtype=torch.bool)}

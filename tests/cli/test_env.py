@@ -56,6 +56,7 @@ def test_an_environment_holds_what_its_file_names(drivers: Path, vouch: Vouch) -
     python = Path(".vouch/envs/small/bin/python")
     asked = [str(python), "-c", f"import {NAME}; print({NAME}.VALUE)"]
     assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == "3\n"
+    assert list(Path(".vouch/envs/small").rglob(f"{NAME}.*.pyc")), "compiled once, not at each start"
     assert vouch("env", "small") == "env: small: up to date in .vouch/envs/small\n"
     assert vouch("env") == "env: small: .vouch/envs/small\n"
     with (drivers / "small.txt").open("a") as file:

@@ -45,7 +45,7 @@ TEXT = "Which animal is shown?\nA. cat\nB. dog"
 PROBED = "Which?\nA. one\nB. two"
 LABELS = ("A", "B")
 CODE = "VOUCH_CODE"  # the folder of all clones: OWNER/NAME below it
-NEAR = 2e-4  # what logits may differ by
+NEAR = 2e-5  # what logits may differ by; of all rows they differed by 4e-6 at most
 
 
 def forms() -> Iterator[Any]:

@@ -17,6 +17,7 @@ from vouch.pipeline.files import replacing_folder
 from vouch.pipeline.locks import locked
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+COMPILED = ["--compile-bytecode"]  # drivers write none, and would compile torch at each start
 MARK = "made-from"
 PATIENCE_SECONDS = 3600.0
 _PYTHON = re.compile(r"^# python (3\.\d+)\s*$", re.MULTILINE)
@@ -109,16 +110,19 @@ def _install(text: str, file: Path, folder: Path, cpu: bool) -> None:
     rest = folder / "requirements.txt"
     rest.write_text("".join(one for one in blocks if one not in built), "utf-8")
     _uv(
-        ["pip", "sync", *into, "--require-hashes", "--allow-empty-requirements", str(rest)],
+        ["pip", "sync", *into, *COMPILED, "--require-hashes", "--allow-empty-requirements", str(rest)],
         f"what {file} names",
     )
     torch = [
         f"{m[1]}=={m[2]}+cpu" for one in built if (m := _REQUIREMENT.match(one)) and m[1].lower() in _TORCH
     ]
     if torch:
-        here = _uv(["pip", "install", *into, "--no-deps", "--no-index", *torch])
+        here = _uv(["pip", "install", *into, *COMPILED, "--no-deps", "--no-index", *torch])
         if here:
-            _uv(["pip", "install", *into, "--no-deps", "--index-url", CPU_INDEX, *torch], " and ".join(torch))
+            _uv(
+                ["pip", "install", *into, *COMPILED, "--no-deps", "--index-url", CPU_INDEX, *torch],
+                " and ".join(torch),
+            )
     rest.unlink()
 
 
