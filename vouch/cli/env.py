@@ -40,7 +40,8 @@ def run(options: argparse.Namespace) -> int:
     """Build the environments in which the drivers of models with code of their own run.
 
     drivers/NAME.txt lists every package with its version and the digests of its files. uv installs exactly
-    these into .vouch/envs/NAME, and nothing elsewhere. The first line may name Python's version (`# python
+    these into .vouch/envs/NAME, and nothing elsewhere: what it downloads stays in .vouch/envs/.cache, unless
+    UV_CACHE_DIR names another place. The first line may name Python's version (`# python
     3.10`), which must be on this machine. A finished environment is left alone until its file changes.
 
     On Linux, a CPU build of torch is not on PyPI. It comes from the folders that uv is told to look into
@@ -154,7 +155,9 @@ def _uv(arguments: list[str], what: str = "", advice: str = "check the network, 
     )
     if program is None:
         raise UserError("uv is not installed; `make install` installs it")
-    environment: Mapping[str, str] = {**os.environ, "UV_NO_CONFIG": "1", "UV_PYTHON_DOWNLOADS": "never"}
+    cache = {"UV_CACHE_DIR": str((ENVIRONMENTS / ".cache").absolute())}
+    own = {"UV_NO_CONFIG": "1", "UV_PYTHON_DOWNLOADS": "never"}
+    environment: Mapping[str, str] = {**cache, **os.environ, **own}
     environment = {name: value for name, value in environment.items() if name != "VIRTUAL_ENV"}
     done = subprocess.run(
         [program, *arguments, "--quiet"], capture_output=True, text=True, env=environment, check=False

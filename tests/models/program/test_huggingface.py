@@ -60,6 +60,7 @@ Ask = Callable[..., list[Any]]
 
 
 FORMS = ("processor", "images", "chat", "page")
+LOADED = ("vouch_driver", "driver", "their_model")
 OWN_PROMPT = {
     "processor": "<image><image>the dog is red Answer",
     "images": "<image>the dog is red Answer",
@@ -123,7 +124,7 @@ def test_a_model_with_code_of_its_own(engines: dict[str, tuple[Path, Engine]], f
     logits = forward(folder, prompt, SHOWN)[-1]
     (letters,) = ask("letters", labels=("A", "B", "C"))
     ids = words.convert_tokens_to_ids(["A", "B", "C"])
-    assert isinstance(letters, LetterAnswer)
+    assert isinstance(letters, LetterAnswer) and letters.entropy is not None
     assert letters.logits == pytest.approx(logits[ids].tolist(), abs=1e-5)
     known = logits.log_softmax(-1)
     assert letters.letter_mass == pytest.approx(float(known[ids].exp().sum()), abs=1e-6)
@@ -164,7 +165,11 @@ def test_the_page_compares_with_the_forward_pass(
     program = examples()[1].replace("../weights/their-model", str(engines["page"][0]))
     program = program.replace("../their-repository", str(their_repository(tmp_path)))
     monkeypatch.setattr("sys.path", [*sys.path])
-    monkeypatch.setattr("sys.modules", {**sys.modules})
-    with torch.inference_mode():
+    threads = torch.get_num_threads()
+    try:
         exec(compile(program, "compare.py", "exec"), {})
-    torch.set_grad_enabled(True)
+    finally:
+        torch.set_grad_enabled(True)
+        torch.set_num_threads(threads)
+        for name in [name for name in sys.modules if name.partition(".")[0] in LOADED]:
+            del sys.modules[name]

@@ -179,7 +179,7 @@ def test_a_question_comes_whole(tmp_path: Path) -> None:
         ("dies", f"{TWICE}: it ended with status 3 (the last words; "),
         ("fills", f"{TWICE}: it ended with status 3 (the last words; "),
         ("stops_in_a_line", f"{TWICE}: it ended with status 3"),
-        ("closes", f"{TWICE}: it closed the way of its answers"),
+        ("closes", f"{TWICE}: it closed the pipe of its answers"),
         ("crashes", f"{TWICE}: it was ended by SIGSEGV"),
         ("dies_once MARK", None),
         ("leaks", f"{TWICE}: it took "),
@@ -306,36 +306,51 @@ def test_nothing_is_left_of_what_a_driver_starts(tmp_path: Path) -> None:
     assert all(map(gone, pids)) and left_over() == []
 
 
-ENDS = {  # what the driver does meanwhile, and what ends Vouch
-    "kill -9": ("letters(odd(here), 'forks_and_hangs pids')", signal.SIGKILL),
+ENDS = {  # what a Vouch does in its folder, and what ends it
+    "kill -9": ("letters(odd(here), f'forks_and_hangs {pids}')", signal.SIGKILL),
     "kill -9 of a stubborn driver": (
-        "letters(odd(here, stubborn=True), 'forks_and_hangs pids')",
+        "letters(odd(here, stubborn=True), f'forks_and_hangs {pids}')",
         signal.SIGKILL,
     ),
-    "kill -9 at the start": ("odd(here, start='forks_and_hangs pids')", signal.SIGKILL),
-    "Ctrl-C": ("letters(odd(here), 'forks_and_hangs pids')", signal.SIGINT),
-    "Ctrl-C at the start": ("odd(here, start='forks_and_hangs pids')", signal.SIGINT),
-    "TERM": ("letters(odd(here), 'forks_and_hangs pids')", signal.SIGTERM),
+    "kill -9 at the start": ("odd(here, start=f'forks_and_hangs {pids}')", signal.SIGKILL),
+    "Ctrl-C": ("letters(odd(here), f'forks_and_hangs {pids}')", signal.SIGINT),
+    "Ctrl-C at the start": ("odd(here, start=f'forks_and_hangs {pids}')", signal.SIGINT),
+    "TERM": ("letters(odd(here), f'forks_and_hangs {pids}')", signal.SIGTERM),
 }
+EACH = """
+import os, sys
+from pathlib import Path
+from tests.models.program.conftest import letters, odd
+
+for folder, does in zip(sys.argv[1::2], sys.argv[2::2]):
+    process = os.fork()
+    if not process:
+        os.chdir(folder)
+        eval(does, {**globals(), "here": Path(folder), "pids": Path(folder) / "pids"})
+    print(process, flush=True)
+while True:
+    os.wait()
+"""
 
 
 def test_the_end_of_vouch_leaves_no_child(tmp_path: Path) -> None:
-    started: dict[str, tuple[Path, subprocess.Popen[bytes]]] = {}
-    for name, (does, _) in ENDS.items():
-        folder = tmp_path / name
+    folders = {name: tmp_path / name.replace(" ", "_") for name in ENDS}
+    for folder in folders.values():
         folder.mkdir()
-        script = (
-            "from pathlib import Path\nfrom tests.models.program.conftest import letters, odd\n"
-            f"here = Path({str(folder)!r})\n{does.replace('pids', str(folder / 'pids'))}\n"
-        )
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "VOUCH_PROGRAM_SILENCE": "600"}
-        quiet = {"cwd": folder, "env": environment, "stderr": subprocess.DEVNULL}
-        started[name] = folder, subprocess.Popen([sys.executable, "-c", script], **quiet)  # type: ignore[call-overload]
-    pids = {name: _pids(folder / "pids") for name, (folder, _) in started.items()}
-    for name, (_, vouch) in started.items():
-        vouch.send_signal(ENDS[name][1])
-    for name, (folder, vouch) in started.items():
-        vouch.wait()
+    words = [word for name, (does, _) in ENDS.items() for word in (str(folders[name]), does)]
+    script = subprocess.Popen(
+        [sys.executable, "-c", EACH, *words],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "VOUCH_PROGRAM_SILENCE": "600"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert script.stdout is not None
+    vouches = {name: int(script.stdout.readline()) for name in ENDS}
+    pids = {name: _pids(folder / "pids") for name, folder in folders.items()}
+    for name, process in vouches.items():
+        os.kill(process, ENDS[name][1])
+    script.wait()
+    for name, folder in folders.items():
         assert len(pids[name]) == 3 and all(map(gone, pids[name])), name
         deadline = time.monotonic() + 10
         while left_over(folder) and time.monotonic() < deadline:

@@ -194,7 +194,7 @@ class Child:
         """How the driver ended, of which only an end of file is known."""
         assert self._process.stdout is not None
         report, _, _ = select.select([self._process.stdout], [], [], 2 * guard.PACE_SECONDS)
-        return self.close("" if report else "it closed the way of its answers")
+        return self.close("" if report else "it closed the pipe of its answers")
 
     def close(self, why: str = "") -> str:
         """Ends the driver and all that it started; waits until nothing is left. Returns why, or how it ended,

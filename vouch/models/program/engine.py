@@ -81,8 +81,8 @@ def examined(name: str, entry: LockEntry, folder: Path, parts: dict[str, Path]) 
     driver = Driver(name, pin, folder, parts, entry.dtype or "float32", config, known=False)
     child, ready = driver.start()
     child.close()
-    found = {"packages": identity.frozen(driver.versions), "probe": ready.probe}
-    return bare.model_copy(update=found), ready.outputs
+    facts = {"packages": identity.frozen(driver.versions), "probe": ready.probe}
+    return bare.model_copy(update=facts), ready.outputs
 
 
 class Driver:

@@ -136,3 +136,7 @@ class Model(vouch_driver.Model):
         with open(path, "a") as file:
             file.write(f"{os.getpid()}\n")
         time.sleep(600)
+
+
+assert not {"SECRET_KEY", "VOUCH_PROGRAM_START"} & set(os.environ)
+assert os.environ["HF_HUB_OFFLINE"] == "1" and os.environ["HOME"] == os.environ["TMPDIR"] == os.getcwd()
