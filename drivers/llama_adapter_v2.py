@@ -18,13 +18,12 @@ Prompt, image and the place of the letter are those of models/interfaces/llama_a
 
 from __future__ import annotations
 
-import re
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from vouch_driver import Question, Refused, TorchModel
+from vouch_driver import Question, Refused, TorchModel, without_places
 
 ABOUT = {
     "repository": "FudanDISC/ReForm-Eval",
@@ -37,7 +36,6 @@ SYSTEM = (
     "Below is an instruction that describes a task, paired with an input that provides further context. "
     "Write a response that appropriately completes the request."
 )
-PLACE = re.compile(r"<image (\d+)>")
 MOST = 1400  # tokens of prompt and answer
 VISION = {"v_embed_dim": 768, "v_depth": 8, "v_num_heads": 16, "v_mlp_ratio": 4.0}
 ADAPTER = "model."  # of a checkpoint's tensors
@@ -119,7 +117,10 @@ class Model(TorchModel):
         """See TorchModel.prompt."""
         texts = [SYSTEM if question.system is None else question.system]
         for asked, answer in [*question.turns, (question.text, question.response)]:
-            texts += [f"Input:\n{PLACE.sub('', asked)}", f"Response:\n{answer}" if answer else "Response:"]
+            texts += [
+                f"Input:\n{without_places(asked, '')}",
+                f"Response:\n{answer}" if answer else "Response:",
+            ]
         return "\n\n### ".join(texts)
 
     def encode(self, text: str) -> list[int]:
