@@ -2,15 +2,15 @@
 
 Settings, all optional:
 
-    form      processor  a processor makes the inputs of texts and images
-              images     a tokenizer and an image processor, whose pixels the model takes beside the tokens
-              chat       the model's own `chat` function alone: texts, no letters
-              If left out, the first of these that the folder has.
-    class     class of transformers that loads it; AutoModelForCausalLM, or AutoModel if the folder names no
-    other prompt    how a prompt is written where no chat template is, for example "USER: {images}{text}
-    ASSISTANT:" image     what stands for an image in a prompt; "<image>" pixels    name of the forward
-    argument that takes the pixels; "pixel_values" spelling  what stands between the prompt and a letter: ""
-    or " "; if left out, by the prompt's end
+    form      processor: a processor makes the inputs of texts and images
+              images: a tokenizer, and an image processor whose pixels the model takes beside the tokens
+              chat: the model's own `chat` function alone, so texts and no letters
+              if left out, the first of these that the folder has
+    class     class of transformers that loads it; if left out, the first that the folder's `auto_map` names
+    prompt    how a prompt is written if there is no chat template: "USER: {images}{text} ASSISTANT:"
+    image     what stands for an image in a prompt; "<image>"
+    pixels    name of the forward argument that takes the pixels; "pixel_values"
+    spelling  what stands between the prompt and a letter, "" or " "; if left out, by the prompt's end
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """What a driver needs to answer Vouch: docs/add-a-model.md, "A model with code of its own".
 
-Vouch runs this file in the model's environment: `python vouch_driver.py DRIVER.py FD`. Requests come in on
-standard input and answers go out on the file descriptor FD, a line of JSON each. Standard output is not part
-of the protocol, so a model may print. When the input ends, this process ends at once with all that it
-started.
+    Start, Question    what a driver is given
+    Model              what it defines; `Refused` and `Again` are the two ways to give no answer
+    TorchModel         the same for a model that continues a text: makes letters, likelihoods and texts
+    main               the process: `python vouch_driver.py DRIVER.py FD`, as Vouch runs it
 
-Only the standard library is imported here, and Python 3.8 is enough. `TorchModel` imports torch when it is
-used.
+Requests come in on standard input and answers go out on the file descriptor FD, a line of JSON each. What a
+model prints is no answer. When the input ends, this process ends at once with all that it started. Only the
+standard library is imported, torch where it is used; Python 3.8 is enough.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, Queue
@@ -129,23 +131,6 @@ class Model:
             yield question.id, answered(self, question)
 
 
-def answered(model: Model, question: Question) -> dict[str, Any]:
-    """The answer to one question, or why there is none."""
-    try:
-        return dict(getattr(model, question.output)(question))
-    except Refused as problem:
-        return {"refused": in_a_line(problem)}
-    except Again as problem:
-        return {"again": in_a_line(problem)}
-    except Exception as problem:  # the model's code can raise whatever it likes
-        return {"again": f"{type(problem).__name__}: {in_a_line(problem)}"}
-
-
-def in_a_line(problem: object) -> str:
-    """An error in one line."""
-    return " ".join(str(problem).split())[:500]
-
-
 def without_places(text: str, mark: str) -> str:
     """A text of a question without the places of its images, for a model that is shown them first.
 
@@ -156,114 +141,9 @@ def without_places(text: str, mark: str) -> str:
     return _PLACE.sub("", text)
 
 
-class _Speaker:
-    """The way out: a line of JSON for each message. Heartbeats are numbered, at most one a BEAT_SECONDS."""
-
-    def __init__(self) -> None:
-        self._out: Any = None
-        self._lock = threading.Lock()
-        self._beats, self._last = 0, 0.0
-
-    def open(self, descriptor: int) -> None:
-        self._out = os.fdopen(descriptor, "w", encoding="ascii", newline="\n")
-        os.set_inheritable(descriptor, False)
-
-    def say(self, **message: Any) -> None:
-        with self._lock:
-            self._out.write(json.dumps(message, allow_nan=False) + "\n")
-            self._out.flush()
-            self._last = time.monotonic()
-
-    def beat(self) -> None:
-        if self._out is not None and time.monotonic() - self._last >= BEAT_SECONDS:
-            self._beats += 1
-            self.say(beat=self._beats)
-
-
-_speaker = _Speaker()
-
-
 def beat() -> None:
     """Tells Vouch that the model is making progress; call it within long work, never from a timer."""
     _speaker.beat()
-
-
-def main() -> None:
-    """Opens the driver's model and answers until the input ends."""
-    driver = Path(sys.argv[1])
-    _speaker.open(int(sys.argv[2]))
-    requests = os.fdopen(os.dup(0), "r", encoding="utf-8", newline="\n")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)  # a model that reads its input gets none
-    hello = json.loads(requests.readline())
-    waiting: Queue[Question] = Queue()
-    threading.Thread(target=_listen, args=(requests, waiting), daemon=True).start()
-    try:
-        packages = versions()  # before the model's code: it may put more on sys.path
-        model = opened(driver, hello)
-        ready = {"outputs": model.outputs, "device": model.device, "batch": model.batch}
-        _speaker.say(ready=1, **ready, versions=packages, probe=model.probe())
-    except Exception as problem:
-        _speaker.say(fatal=f"{type(problem).__name__}: {in_a_line(problem)}")
-        raise
-    while True:
-        for name, answer in model.answers(_some(waiting, model.batch)):
-            try:
-                _speaker.say(id=name, **answer)
-            except ValueError as problem:  # a number that is not finite, or what JSON does not have
-                _speaker.say(id=name, again=f"{type(problem).__name__}: {in_a_line(problem)}")
-
-
-def opened(driver: Path, hello: dict[str, Any]) -> Model:
-    """The model of a driver, with its weights if they are wanted."""
-    names = ("folder", "parts", "code", "dtype", "device", "threads", "settings")
-    start = Start(**{name: hello[name] for name in names})
-    own = str(Path(__file__).resolve().parent)
-    sys.path[:] = [path for path in sys.path if os.path.realpath(path or ".") != own]
-    sys.path[:0] = [start.code] if start.code else []
-    sys.modules.setdefault("vouch_driver", sys.modules[__name__])
-    spec = importlib.util.spec_from_file_location("driver", driver)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["driver"] = module
-    # for modules beside the driver, and only while it is loaded: it may have the name of an authors' package
-    sys.path.append(str(driver.parent))
-    spec.loader.exec_module(module)
-    sys.path.remove(str(driver.parent))
-    model: Model = module.Model(start)
-    if hello["weights"]:
-        model.load()
-    return model
-
-
-def _listen(requests: Iterable[str], waiting: Queue[Question]) -> None:
-    """Notes requests; at the end of the input, ends this process and all that it started."""
-    for line in requests:
-        asked = json.loads(line)
-        asked["turns"] = [(question, answer) for question, answer in asked["turns"]]
-        waiting.put(Question(**asked))
-    if os.getpgrp() == os.getpid():
-        os.killpg(0, signal.SIGKILL)
-    os._exit(0)
-
-
-def _some(waiting: Queue[Question], most: int) -> list[Question]:
-    """The questions that wait, at least one."""
-    questions = [waiting.get()]
-    while len(questions) < most:
-        try:
-            questions.append(waiting.get_nowait())
-        except Empty:
-            break
-    return questions
-
-
-def versions() -> dict[str, str]:
-    """The packages of this environment, and Python's version."""
-    from importlib.metadata import distributions
-
-    known = {str(one.metadata["Name"]): str(one.version) for one in distributions() if one.metadata["Name"]}
-    return {**known, "python": "{}.{}.{}".format(*sys.version_info[:3])}
 
 
 class TorchModel(Model):
@@ -480,6 +360,133 @@ def _common_start(texts: Sequence[list[int]]) -> list[int]:
             break
         start.append(tokens[0])
     return start
+
+
+def answered(model: Model, question: Question) -> dict[str, Any]:
+    """The answer to one question, or why there is none."""
+    try:
+        return dict(getattr(model, question.output)(question))
+    except Refused as problem:
+        return {"refused": _in_a_line(problem) or "its driver gives no reason"}
+    except Again as problem:
+        return {"again": _in_a_line(problem) or "its driver gives no reason"}
+    except Exception as problem:  # the model's code can raise whatever it likes
+        return {"again": _named(problem)}
+
+
+def _in_a_line(problem: object) -> str:
+    return " ".join(str(problem).split())[:500]
+
+
+def _named(problem: Exception) -> str:
+    """An error in one line, with its kind."""
+    return f"{type(problem).__name__}: {_in_a_line(problem)}"
+
+
+class _Speaker:
+    """The way out: a line of JSON for each message. Heartbeats are numbered, at most one a BEAT_SECONDS."""
+
+    def __init__(self) -> None:
+        self._out: Any = None
+        self._lock = threading.Lock()
+        self._beats, self._last = 0, 0.0
+
+    def open(self, descriptor: int) -> None:
+        self._out = os.fdopen(descriptor, "w", encoding="ascii", newline="\n")
+        os.set_inheritable(descriptor, False)
+
+    def say(self, **message: Any) -> None:
+        with self._lock:
+            self._out.write(json.dumps(message, allow_nan=False) + "\n")
+            self._out.flush()
+            self._last = time.monotonic()
+
+    def beat(self) -> None:
+        if self._out is not None and time.monotonic() - self._last >= BEAT_SECONDS:
+            self._beats += 1
+            self.say(beat=self._beats)
+
+
+_speaker = _Speaker()
+
+
+def main() -> None:
+    """Opens the driver's model and answers until the input ends."""
+    driver = Path(sys.argv[1])
+    _speaker.open(int(sys.argv[2]))
+    requests = os.fdopen(os.dup(0), "r", encoding="utf-8", newline="\n")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)  # a model that reads its input gets none
+    _speaker.say(versions=versions())
+    hello = json.loads(requests.readline() or sys.exit(0))  # comes if the packages are as pinned
+    waiting: Queue[Question] = Queue()
+    threading.Thread(target=_listen, args=(requests, waiting), daemon=True).start()
+    try:
+        model = opened(driver, hello)
+        ready = {"outputs": model.outputs, "device": model.device, "batch": model.batch}
+        _speaker.say(ready=1, **ready, probe=model.probe())
+    except Exception as problem:
+        traceback.print_exc()  # before Vouch can end this process
+        _speaker.say(fatal=_named(problem))
+        sys.exit(1)
+    while True:
+        for name, answer in model.answers(_some(waiting, model.batch)):
+            try:
+                _speaker.say(id=name, **answer)
+            except (TypeError, ValueError) as problem:  # a number that is not finite, or that is a tensor
+                _speaker.say(id=name, again=_named(problem))
+
+
+def opened(driver: Path, hello: dict[str, Any]) -> Model:
+    """The model of a driver, with its weights if they are wanted."""
+    names = ("folder", "parts", "code", "dtype", "device", "threads", "settings")
+    start = Start(**{name: hello[name] for name in names})
+    own = str(Path(__file__).resolve().parent)
+    sys.path[:] = [path for path in sys.path if os.path.realpath(path or ".") != own]
+    sys.path[:0] = [start.code] if start.code else []
+    sys.modules.setdefault("vouch_driver", sys.modules[__name__])
+    spec = importlib.util.spec_from_file_location("driver", driver)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["driver"] = module
+    # for modules beside the driver, and only while it is loaded: it may have the name of an authors' package
+    sys.path.append(str(driver.parent))
+    spec.loader.exec_module(module)
+    sys.path.remove(str(driver.parent))
+    model: Model = module.Model(start)
+    if hello["weights"]:
+        model.load()
+    return model
+
+
+def _listen(requests: Iterable[str], waiting: Queue[Question]) -> None:
+    """Notes requests; at the end of the input, ends this process and all that it started."""
+    for line in requests:
+        asked = json.loads(line)
+        asked["turns"] = [(question, answer) for question, answer in asked["turns"]]
+        waiting.put(Question(**asked))
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(0)
+
+
+def _some(waiting: Queue[Question], most: int) -> list[Question]:
+    """The questions that wait, at least one."""
+    questions = [waiting.get()]
+    while len(questions) < most:
+        try:
+            questions.append(waiting.get_nowait())
+        except Empty:
+            break
+    return questions
+
+
+def versions() -> dict[str, str]:
+    """The packages of this environment, and Python's version."""
+    from importlib.metadata import distributions
+
+    known = {str(one.metadata["Name"]): str(one.version) for one in distributions() if one.metadata["Name"]}
+    return {**known, "python": "{}.{}.{}".format(*sys.version_info[:3])}
 
 
 if __name__ == "__main__":

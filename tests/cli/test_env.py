@@ -44,9 +44,11 @@ def drivers(bare: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, value in {
         "UV_FIND_LINKS": bare / "wheels",
         "UV_OFFLINE": "1",
-        "UV_CACHE_DIR": bare / "cache",
+        "HOME": bare / "home",
     }.items():
         monkeypatch.setenv(name, str(value))
+    for name in ("UV_CACHE_DIR", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
     return bare / "drivers"
 
 
@@ -56,6 +58,8 @@ def test_an_environment_holds_what_its_file_names(drivers: Path, vouch: Vouch) -
     python = Path(".vouch/envs/small/bin/python")
     asked = [str(python), "-c", f"import {NAME}; print({NAME}.VALUE)"]
     assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == "3\n"
+    assert list(Path(".vouch/envs/small").rglob(f"{NAME}.*.pyc")), "compiled once, not at each start"
+    assert not Path("home").exists(), "nothing outside of .vouch"
     assert vouch("env", "small") == "env: small: up to date in .vouch/envs/small\n"
     assert vouch("env") == "env: small: .vouch/envs/small\n"
     with (drivers / "small.txt").open("a") as file:

@@ -1,17 +1,24 @@
 """Models with code of their own, from `vouch lock` to a run: what is pinned, and whose code would run."""
 
+import importlib
 import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
+from safetensors.numpy import save as save_tensors
 
-from tests.cli.conftest import Vouch, flat
+from tests.cli.conftest import Vouch, flat, lay_out
+from tests.models.pins.loopback_hub import Handler, Repo, serving
 from tests.refusals import refused
+from vouch.cli.main import main
 from vouch.models.config import ExtractConfig
 from vouch.models.engine import Pack, Question
 from vouch.models.pins import pinned
@@ -19,6 +26,7 @@ from vouch.models.program.engine import load
 from vouch.tables.answered import Pin
 
 DRIVER = """
+import package.inner
 import shared
 from vouch_driver import Model as Base
 
@@ -44,11 +52,14 @@ def write(folder: Path, **files: str) -> None:
         (folder / name.replace("__", ".")).write_text(text, "utf-8")
 
 
-@pytest.fixture
-def locked(bare: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout whose model `own` has code of its own, and was locked."""
-    monkeypatch.setenv("VOUCH_ENV_HERE", sys.executable)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A checkout whose model `own` has code of its own, and was locked; tests copy it."""
+    bare = tmp_path_factory.mktemp("made") / "checkout"
+    bare.mkdir()
+    lay_out(bare)
     write(bare / "mine", driver__py=DRIVER, shared__py="VALUE = 1.5\n", other__py="pass\n")
+    write(bare / "mine/package", inner__py="pass\n")
     write(bare / "clone", own_model__py="CODE = 5\n", notes__md="about\n")
     write(bare / "clip", config__json="{}")
     write(
@@ -57,7 +68,7 @@ def locked(bare: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch) -> Path:
         modeling__py="pass\n",
         vocab__tiktoken="a b\n",
     )
-    git = ["git", "-C", "clone", "-c", "user.name=x", "-c", "user.email=x"]
+    git = ["git", "-C", str(bare / "clone"), "-c", "user.name=x", "-c", "user.email=x"]
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
         subprocess.run([*git, *words], check=True)
     program = {"driver": "mine/driver.py", "environment": "here", "trust_code": True, "code": "clone"}
@@ -68,12 +79,22 @@ def locked(bare: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch) -> Path:
     params["models"] = {"own": "weights"}
     params["train"] = {}
     (bare / "params.yaml").write_text(yaml.safe_dump(params), "utf-8")
-    said = vouch("lock", "own")
-    assert re.fullmatch(
-        r"lock: own: weights, 3 files, mine/driver\.py in here \(\d+ packages\), code at [0-9a-f]{12}; it gives letters\n",
-        said,
-    )
-    return bare
+    python = bare.parent / "python"  # without packages, which starts sooner
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    python.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(bare)
+        patch.setenv("VOUCH_ENV_HERE", str(python))
+        assert main(["lock", "own"]) == 0
+        yield bare
+
+
+@pytest.fixture
+def locked(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of that checkout; the present folder."""
+    shutil.copytree(made, tmp_path / "checkout", symlinks=True)
+    monkeypatch.chdir(tmp_path / "checkout")
+    return tmp_path / "checkout"
 
 
 def save(folder: Path, entries: dict[str, Any]) -> None:
@@ -94,16 +115,24 @@ def test_a_pin_has_all_that_can_change_an_answer(locked: Path, vouch: Vouch) -> 
     assert entry["outputs"] == ["letters"]
     assert set(entry["files"]) == set(before.files) == {"config.json", "modeling.py", "vocab.tiktoken"}
     program = before.program
-    assert program is not None and set(program.driver_files) == {"driver.py", "shared.py"}
-    assert any(one.startswith("torch==") for one in program.packages) and program.part_files
+    assert program is not None and set(program.driver_files) == {"driver.py", "shared.py", "package/inner.py"}
+    assert program.packages == ["python=={}.{}.{}".format(*sys.version_info[:3])] and program.part_files
     assert program.probe == {"prompt": "Q: Which?\nA:", "letters": {"A": [5], "B": [7]}}
     assert len(program.commit or "") == 40 and before.dtype == "bfloat16"
     (answer,) = load(before, CONFIG).answer([Pack("letters", [Question("q", None, "?", labels=("A", "B"))])])
     assert getattr(answer.answer, "logits", None) == [1.5, 1.5]
-    assert vouch("lock", "own").endswith("nothing to change\n")
+    assert re.fullmatch(
+        r"lock: own: weights, 3 files, mine/driver\.py in here \(1 packages\), code at [0-9a-f]{12}; it gives "
+        r"letters; nothing to change\n",
+        vouch("lock", "own"),
+    )
     # nothing that changes no answer changes the digest
     (locked / "mine/other.py").write_text("import os\n")
     (locked / "clone/notes.md").write_text("else\n")
+    assert pin(locked).digest == before.digest
+    assert (
+        "code at" in (said := vouch("lock", "own")) and "-dirty" in said
+    )  # the commit alone is not the code
     assert pin(locked).digest == before.digest
     (locked / "weights").rename(locked / "moved")
     entry["source"]["path"] = "moved"
@@ -113,6 +142,10 @@ def test_a_pin_has_all_that_can_change_an_answer(locked: Path, vouch: Vouch) -> 
 CHANGES: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "driver": ("mine/driver.py: not as pinned", lambda at: (at / "mine/driver.py").write_text(DRIVER + "#")),
     "module": ("mine/shared.py: not as pinned", lambda at: (at / "mine/shared.py").write_text("VALUE = 2\n")),
+    "module of a package": (
+        "mine/package/inner.py: not as pinned",
+        lambda at: (at / "mine/package/inner.py").write_text("import os\n"),
+    ),
     "no module": ("mine/shared.py: not as pinned", lambda at: (at / "mine/shared.py").unlink()),
     "no driver": ("mine/driver.py: no such driver", lambda at: (at / "mine/driver.py").unlink()),
     "bad driver": (
@@ -156,10 +189,11 @@ def test_another_environment_or_other_letters_are_refused(
     whole = entries(locked)
     own = whole["own"]["program"]["locked"]
     packages, probe = own["packages"], own["probe"]
-    own["packages"] = ["torch==1.0" if one.startswith("torch==") else one for one in packages]
+    own["packages"] = ["python==3.0.0", "torch==1.0"]
     save(locked, whole)
     with refused(
-        r"the environment here has torch==2\S+, lacks torch==1.0, not as pinned; build it again with `vouch env"
+        r"the environment here has python==3\S+, lacks python==3.0.0, lacks torch==1.0, not as pinned; build it "
+        "again with `vouch env"
     ):
         load(pin(locked), CONFIG)
     own["packages"], own["probe"] = packages, {**probe, "letters": {"A": [5], "B": [8]}}
@@ -178,7 +212,7 @@ def test_another_environment_or_other_letters_are_refused(
         load(before, CONFIG)
 
 
-def test_a_program_runs_only_by_name(locked: Path, vouch: Vouch) -> None:
+def test_a_program_runs_only_by_name(locked: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch) -> None:
     said = flat(vouch("plan"))
     assert re.search(
         r"own runs code that is not Vouch's, with all your rights: mine/driver\.py, weights, clone at [0-9a-f]{12}, "
@@ -192,6 +226,11 @@ def test_a_program_runs_only_by_name(locked: Path, vouch: Vouch) -> None:
     save(locked, {"own": entry})
     with refused("models.lock: the program of own is not pinned; run `vouch lock own`"):
         pin(locked)
+    monkeypatch.setenv("SOME_API_KEY", "hf_0123456789")
+    secret = {"settings": {"token": "hf_0123456789"}}
+    save(locked, {"own": {**entry, "program": {**entry["program"], **secret}}})
+    why = "models.lock: the settings of own hold a key or password, which its pin would show; take it out"
+    assert why in vouch("lock", "own", status=1)
     for change, why in (
         ({"trust_code": False}, "write `trust_code: true` if you trust it"),
         ({"driver": "mine/driver"}, "give the driver's Python file"),
@@ -203,3 +242,56 @@ def test_a_program_runs_only_by_name(locked: Path, vouch: Vouch) -> None:
     assert "go together; write both" in vouch("plan", status=1)
     save(locked, {"own": {**entry, "template": "plain"}})
     assert "use program.settings" in vouch("plan", status=1)
+
+
+FIRST, SECOND = "1a" * 20, "2b" * 20
+
+
+def test_a_model_of_the_hub(locked: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = save_tensors({"w": np.zeros((300, 300), np.float32)})
+    files = {
+        "config.json": b"{}",
+        "modeling.py": b"pass\n",
+        "README.md": b"about",
+        "model.safetensors": weights,
+    }
+    repo = Repo({FIRST: files, SECOND: {**files, "modeling.py": b"import os\n"}}, {"main": FIRST})
+    pickled = Repo({FIRST: {"config.json": b"{}", "pytorch_model.bin": b"x"}}, {"main": FIRST})
+    entry = entries(locked)["own"]
+    del entry["program"]["locked"], entry["files"]
+    entry["source"] = {"kind": "hub", "repo": "owner/own", "revision": None}
+    entry["program"]["parts"] = {"tower": {"kind": "hub", "repo": "owner/own", "revision": FIRST}}
+    save(locked, {"own": entry})
+    params = yaml.safe_load((locked / "params.yaml").read_text("utf-8"))
+    (locked / "params.yaml").write_text(yaml.safe_dump({**params, "models": {"own": "models.lock"}}))
+    bars = importlib.import_module("huggingface_hub.utils.tqdm")
+    monkeypatch.setattr(bars, "HF_HUB_DISABLE_PROGRESS_BARS", True)
+    with serving({"owner/own": repo, "owner/pickled": pickled}, locked / "hub", monkeypatch):
+        said = vouch("lock", "own")
+        assert said.startswith(f"lock: own: owner/own at {FIRST[:12]}, 4 files, mine/driver.py in here")
+        assert "model.safetensors" not in Handler.served
+        pinned_files = entries(locked)["own"]["files"]
+        assert pinned_files == {name: sha256(data).hexdigest() for name, data in files.items()}
+        repo.branches["main"] = SECOND
+        moved = f"main has moved on to {SECOND[:12]}, `vouch lock own --revision main` follows"
+        assert moved in vouch("lock", "own")
+        shutil.rmtree(locked / "hub")
+        assert f"fetch: own: owner/own at {FIRST}\n" in vouch("fetch", "own")
+        Handler.requests.clear()
+        before = pinned("own", "models.lock", entries(locked))
+        assert before.source.revision == FIRST and before.files == pinned_files
+        assert before.parameters == 90_000 and before.program is not None
+        assert set(before.program.part_files) == {f"tower/{n}" for n in files}
+        assert not any("resolve" in path for path in Handler.requests)  # the parts came as well
+        assert vouch("lock", "own", "--revision", "main").startswith(
+            f"lock: own: owner/own at {SECOND[:12]}, 4"
+        )
+        after = pinned("own", "models.lock", entries(locked))
+        assert after.digest != before.digest and load(after, CONFIG).device == "cpu"
+        (weighs,) = (locked / "hub").glob(f"models--owner--own/snapshots/{SECOND}/model.safetensors")
+        weighs.unlink()
+        with refused(
+            f"owner/own at {SECOND[:12]}: not whole in this machine's cache; fetch it with `vouch fetch own`"
+        ):
+            load(after, CONFIG)
+        assert "only pickled weights" in vouch("lock", "own", "--repo", "owner/pickled", status=1)

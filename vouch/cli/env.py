@@ -17,6 +17,7 @@ from vouch.pipeline.files import replacing_folder
 from vouch.pipeline.locks import locked
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+COMPILED = ["--compile-bytecode"]  # drivers write none, and would compile torch at each start
 MARK = "made-from"
 PATIENCE_SECONDS = 3600.0
 _PYTHON = re.compile(r"^# python (3\.\d+)\s*$", re.MULTILINE)
@@ -39,7 +40,8 @@ def run(options: argparse.Namespace) -> int:
     """Build the environments in which the drivers of models with code of their own run.
 
     drivers/NAME.txt lists every package with its version and the digests of its files. uv installs exactly
-    these into .vouch/envs/NAME, and nothing elsewhere. The first line may name Python's version (`# python
+    these into .vouch/envs/NAME, and nothing elsewhere: what it downloads stays in .vouch/envs/.cache, unless
+    UV_CACHE_DIR names another place. The first line may name Python's version (`# python
     3.10`), which must be on this machine. A finished environment is left alone until its file changes.
 
     On Linux, a CPU build of torch is not on PyPI. It comes from the folders that uv is told to look into
@@ -109,16 +111,19 @@ def _install(text: str, file: Path, folder: Path, cpu: bool) -> None:
     rest = folder / "requirements.txt"
     rest.write_text("".join(one for one in blocks if one not in built), "utf-8")
     _uv(
-        ["pip", "sync", *into, "--require-hashes", "--allow-empty-requirements", str(rest)],
+        ["pip", "sync", *into, *COMPILED, "--require-hashes", "--allow-empty-requirements", str(rest)],
         f"what {file} names",
     )
     torch = [
         f"{m[1]}=={m[2]}+cpu" for one in built if (m := _REQUIREMENT.match(one)) and m[1].lower() in _TORCH
     ]
     if torch:
-        here = _uv(["pip", "install", *into, "--no-deps", "--no-index", *torch])
+        here = _uv(["pip", "install", *into, *COMPILED, "--no-deps", "--no-index", *torch])
         if here:
-            _uv(["pip", "install", *into, "--no-deps", "--index-url", CPU_INDEX, *torch], " and ".join(torch))
+            _uv(
+                ["pip", "install", *into, *COMPILED, "--no-deps", "--index-url", CPU_INDEX, *torch],
+                " and ".join(torch),
+            )
     rest.unlink()
 
 
@@ -150,7 +155,9 @@ def _uv(arguments: list[str], what: str = "", advice: str = "check the network, 
     )
     if program is None:
         raise UserError("uv is not installed; `make install` installs it")
-    environment: Mapping[str, str] = {**os.environ, "UV_NO_CONFIG": "1", "UV_PYTHON_DOWNLOADS": "never"}
+    cache = {"UV_CACHE_DIR": str((ENVIRONMENTS / ".cache").absolute())}
+    own = {"UV_NO_CONFIG": "1", "UV_PYTHON_DOWNLOADS": "never"}
+    environment: Mapping[str, str] = {**cache, **os.environ, **own}
     environment = {name: value for name, value in environment.items() if name != "VIRTUAL_ENV"}
     done = subprocess.run(
         [program, *arguments, "--quiet"], capture_output=True, text=True, env=environment, check=False

@@ -9,8 +9,9 @@ from vouch.cli.command import argument, command
 from vouch.cli.printing import plain
 from vouch.datasets.fetch.download import Fetched, fetch
 from vouch.datasets.fetch.origin import REMOTE, Origin
-from vouch.models.lock_entry import HubSource
+from vouch.models.lock_entry import HubSource, Program
 from vouch.models.pins import fetch as fetch_weights
+from vouch.models.pins import part_folder
 from vouch.params.check import check_project
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError, check_name
@@ -50,10 +51,7 @@ def run(options: argparse.Namespace) -> int:
             if name in origins:
                 outcome = describe(origins[name], fetch(name, origins[name]))
             else:
-                source = models[name]
-                own = locked_models()[name].program is not None
-                folder = fetch_weights(source.repo, source.revision, everything=own)
-                outcome = f"{source.repo} at {folder.name}"
+                outcome = _fetched(models[name], locked_models()[name].program)
         except UserError as error:
             missing += 1
             print(plain(f"fetch: {name}: {error}"), file=sys.stderr, flush=True)
@@ -64,6 +62,14 @@ def run(options: argparse.Namespace) -> int:
     if missing:
         print(f"fetch: {missing} of {len(wanted)} could not be fetched", file=sys.stderr)
     return 1 if missing else 0
+
+
+def _fetched(source: HubSource, program: Program | None) -> str:
+    """Fetches a model, and what it is built of; says what came. Raises UserError."""
+    folder = fetch_weights(source.repo, source.revision, everything=program is not None)
+    for part in program.parts.values() if program else ():
+        part_folder(part)
+    return f"{source.repo} at {folder.name}"
 
 
 def to_bring(project: Project) -> dict[str, str]:

@@ -223,7 +223,7 @@ def locked(
 def _of_program(name: str, entry: CommentedMap, model: LockEntry, revision: str | None) -> str:
     """Pins a model with code of its own: files, driver, code and environment. Raises UserError."""
     from vouch.models.program.engine import examined
-    from vouch.models.program.identity import model_files
+    from vouch.models.program.identity import model_files, short
 
     source, noted = model.source, ""
     if isinstance(source, HubSource):
@@ -236,7 +236,7 @@ def _of_program(name: str, entry: CommentedMap, model: LockEntry, revision: str 
         folder, commit = Path(source.path), source.path
         files = model_files(folder)
     assert model.program is not None
-    parts = {part: part_folder(one) for part, one in model.program.parts.items()}
+    parts = {part: part_folder(one, weights=False) for part, one in model.program.parts.items()}
     locked_facts, outputs = examined(name, model, folder, parts)
     fill(entry, files)
     if outputs != list(OUTPUTS) or "outputs" in entry:
@@ -246,7 +246,7 @@ def _of_program(name: str, entry: CommentedMap, model: LockEntry, revision: str 
     entry["program"].fa.set_block_style()
     values = locked_facts.model_dump(exclude_none=True)
     entry["program"]["locked"] = CommentedMap({key: flowing(value) for key, value in values.items()})
-    code = f", code at {locked_facts.commit[:12]}" if locked_facts.commit else ""
+    code = f", code at {short(locked_facts.commit)}" if locked_facts.commit else ""
     environment = f"{model.program.environment} ({len(locked_facts.packages)} packages)"
     return f"{commit}, {len(files)} files, {model.program.driver} in {environment}{code}{noted}"
 

@@ -134,11 +134,14 @@ def _of_program(name: str, folder: Path, entry: LockEntry, whole: bool) -> Pin:
     return pin.model_copy(update={"program": program})
 
 
-def part_folder(source: FolderSource | HubSource, whole: bool = True) -> Path:
-    """The folder of a further model of a program, fetched if it is of the hub. Raises UserError."""
+def part_folder(source: FolderSource | HubSource, whole: bool = True, weights: bool = True) -> Path:
+    """The folder of a further model of a program. Raises UserError.
+
+    whole: whether to fetch it if it is of the hub. weights: if not, its other files do.
+    """
     if isinstance(source, FolderSource):
         return Path(source.path)
-    return fetch(source.repo, source.revision, local=not whole, everything=True)
+    return fetch(source.repo, source.revision, local=not whole, everything=True, weights=weights)
 
 
 def _of_folder(name: str, folder: Path, entry: LockEntry, whole: bool) -> Pin:
@@ -190,18 +193,25 @@ def read_template(name: str) -> str:
 
 
 def fetch(
-    repo: str, revision: str | None, command: str = "pin", local: bool = False, everything: bool = False
+    repo: str,
+    revision: str | None,
+    command: str = "pin",
+    local: bool = False,
+    everything: bool = False,
+    weights: bool = True,
 ) -> Path:
     """The folder that holds one commit, fetched if the cache lacks it. Raises UserError.
 
     Only files that a model is loaded from are fetched; of its subfolders, only a second tokenizer's. With
     HF_HUB_OFFLINE=1, or `local`, only the cache is asked. The folder is named after the commit. command: what
-    fetches it otherwise, for errors. everything: all files but pickles, for a model with code of its own.
+    fetches it otherwise, for errors. everything: all files but pickles, for a model with code of its own; of
+    these, `weights` may be left out.
     """
     from huggingface_hub import constants
 
     with one_line(repo, revision or BRANCH, command, "source in models.lock"):
-        return hub_snapshot(repo, revision or BRANCH, local or constants.HF_HUB_OFFLINE, everything)
+        local |= constants.HF_HUB_OFFLINE
+        return hub_snapshot(repo, revision or BRANCH, local, everything, weights)
 
 
 def dtype_of(config: Mapping[str, Any]) -> Dtype:

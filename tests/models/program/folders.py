@@ -98,9 +98,9 @@ class OwnProcessor(ProcessorMixin):
 """
 
 
-def own_model(folder: Path, form: str, ran: Path | None = None) -> Path:
+def own_model(folder: Path, form: str) -> Path:
     """A folder with code: of the model alone (`chat`), of an image processor too (`images`), and of a processor
-    (`processor`). ran: a file that its code makes when it runs."""
+    (`processor`)."""
     import torch
     from safetensors.torch import save_file
 
@@ -117,8 +117,7 @@ def own_model(folder: Path, form: str, ran: Path | None = None) -> Path:
         "architectures": ["OwnModel"],
     }
     (folder / "config.json").write_text(json.dumps(config), "utf-8")
-    marks = f"open({str(ran)!r}, 'w').close()\n" if ran else ""
-    (folder / "modeling_own.py").write_text(marks + MODELING, "utf-8")
+    (folder / "modeling_own.py").write_text(MODELING, "utf-8")
     if form != "chat":
         (folder / "images_own.py").write_text(IMAGES, "utf-8")
         own = {

@@ -1,7 +1,14 @@
-"""The driver of models of the hub with code of their own: three forms, against the forward pass itself."""
+"""The driver of models of the hub with code of their own: three forms, against the forward pass itself.
+
+The driver that docs/add-a-model.md shows is held against it as well, and so is how that page compares.
+"""
 
 import math
+import re
+import shutil
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +19,21 @@ from safetensors.torch import load_file
 
 from tests.models.engines import image
 from tests.models.program.conftest import CONFIG, entry_of, pin_of
-from tests.models.program.folders import PROMPT, own_model
+from tests.models.program.folders import IMAGES, MODELING, PROMPT, own_model
 from tests.models.project import ROOT
 from tests.models.tiny import tokenizer
-from vouch.models.engine import Decoding, LetterAnswer, LikelihoodAnswer, Pack, Question, Refusal, TextAnswer
+from vouch.models.engine import (
+    Decoding,
+    Engine,
+    LetterAnswer,
+    LikelihoodAnswer,
+    Pack,
+    Question,
+    Refusal,
+    TextAnswer,
+)
 from vouch.models.program.engine import load
+from vouch.tables.answered import Pin
 
 DRIVER = ROOT / "drivers/huggingface.py"
 SHOWN = image(3)
@@ -42,18 +59,53 @@ def forward(
 Ask = Callable[..., list[Any]]
 
 
-@pytest.fixture(params=["processor", "images", "chat"], scope="module")
-def form(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+FORMS = ("processor", "images", "chat", "page")
+LOADED = ("vouch_driver", "driver", "their_model")
+OWN_PROMPT = {
+    "processor": "<image><image>the dog is red Answer",
+    "images": "<image>the dog is red Answer",
+    "page": "<image>USER: the dog is red ASSISTANT:",
+}
 
 
-def test_a_model_with_code_of_its_own(tmp_path: Path, form: str) -> None:
-    folder = own_model(tmp_path / "own", form, ran=tmp_path / "ran")
-    entry = entry_of(DRIVER, folder, settings={"prompt": PROMPT} if form != "chat" else {})
-    pin = pin_of(entry)
-    assert {"modeling_own.py", "model.safetensors", "tokenizer.json"} <= set(pin.files)
-    engine = load(pin, CONFIG)
-    assert (tmp_path / "ran").exists()
+def examples() -> list[str]:
+    """The programs of the page: a driver, and a comparison."""
+    page = (ROOT / "docs/add-a-model.md").read_text("utf-8")
+    return re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+
+
+def their_repository(folder: Path) -> Path:
+    """A clone of the authors' code, as the page has it."""
+    package = folder / "their-repository/their_model"
+    package.mkdir(parents=True)
+    for name, text in (("modeling", MODELING), ("images", IMAGES)):
+        (package / f"{name}.py").write_text(re.sub(r"\bOwn(Model|Images)", r"Their\1", text))
+    return package.parent
+
+
+@pytest.fixture(scope="module")
+def engines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Engine]]:
+    """The folder and the engine of each form; their drivers start at the same time, as most of it is imports."""
+    folders, pins = list[Path](), list[Pin]()
+    for form in FORMS:
+        at = tmp_path_factory.mktemp(form)
+        folder = own_model(at / "own", "images" if form == "page" else form)
+        if form == "page":
+            (at / "their_model.py").write_text(examples()[0])
+            entry = entry_of(at / "their_model.py", folder, code=str(their_repository(at)))
+        else:
+            entry = entry_of(DRIVER, folder, settings={"prompt": PROMPT} if form != "chat" else {})
+        folders.append(folder)
+        pins.append(pin_of(entry))
+        assert {"modeling_own.py", "model.safetensors", "tokenizer.json"} <= set(pins[-1].files)
+    with ThreadPoolExecutor() as threads:
+        started = threads.map(lambda pin: load(pin, CONFIG), pins)
+        return dict(zip(FORMS, zip(folders, started, strict=True), strict=True))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_model_with_code_of_its_own(engines: dict[str, tuple[Path, Engine]], form: str) -> None:
+    folder, engine = engines[form]
 
     def ask(output: str, **wanted: Any) -> list[Any]:
         question = Question("q", **{**ASKED, **wanted})
@@ -68,13 +120,11 @@ def test_a_model_with_code_of_its_own(tmp_path: Path, form: str) -> None:
         ]
         assert ask("letters", labels=("A", "B"))[0].unsupported
         return
-    shown = "<image><image>" if form == "processor" else "<image>"
-    prompt = f"{shown}the dog is red Answer"
-    words = tokenizer()
+    prompt, words = OWN_PROMPT[form], tokenizer()
     logits = forward(folder, prompt, SHOWN)[-1]
     (letters,) = ask("letters", labels=("A", "B", "C"))
     ids = words.convert_tokens_to_ids(["A", "B", "C"])
-    assert isinstance(letters, LetterAnswer)
+    assert isinstance(letters, LetterAnswer) and letters.entropy is not None
     assert letters.logits == pytest.approx(logits[ids].tolist(), abs=1e-5)
     known = logits.log_softmax(-1)
     assert letters.letter_mass == pytest.approx(float(known[ids].exp().sum()), abs=1e-6)
@@ -104,3 +154,22 @@ def _greedy(folder: Path, prompt: str, picture: Image.Image, brightness: float, 
         text = f"{prompt} {words.decode(written)}" if written else prompt
         written.append(int(forward(folder, text, picture, brightness, side)[-1].argmax()))
     return written
+
+
+def test_the_page_compares_with_the_forward_pass(
+    engines: dict[str, tuple[Path, Engine]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "drivers").mkdir()
+    shutil.copy(ROOT / "drivers/vouch_driver.py", tmp_path / "drivers")
+    (tmp_path / "drivers/their_model.py").write_text(examples()[0])
+    program = examples()[1].replace("../weights/their-model", str(engines["page"][0]))
+    program = program.replace("../their-repository", str(their_repository(tmp_path)))
+    monkeypatch.setattr("sys.path", [*sys.path])
+    threads = torch.get_num_threads()
+    try:
+        exec(compile(program, "compare.py", "exec"), {})
+    finally:
+        torch.set_grad_enabled(True)
+        torch.set_num_threads(threads)
+        for name in [name for name in sys.modules if name.partition(".")[0] in LOADED]:
+            del sys.modules[name]

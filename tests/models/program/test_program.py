@@ -1,6 +1,7 @@
 """Drivers as real children: what they answer, what they do wrong, and what is left of them."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,12 +12,16 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.models.program.conftest import entry_of, letters, odd, pin_of
+from tests.models.program.conftest import CONFIG, entry_of, letters, odd, odd_pin, pin_of, python
 from tests.models.project import MODEL, ROOT, Project, quiz
 from tests.refusals import refused
+from vouch.cli.lock import locked
 from vouch.images import opening
 from vouch.models.engine import Decoding, LetterAnswer, Pack, Question, Refusal, TextAnswer
 from vouch.models.program.child import SCRATCH
+from vouch.models.program.engine import load
+from vouch.pipeline.yaml12 import loads
+from vouch.tables.answered import pin_path
 from vouch.tables.asked import LIKELIHOOD, OUTPUTS, TEXT
 
 
@@ -34,10 +39,23 @@ def gone(pid: int, seconds: float = 10.0) -> bool:
     return False
 
 
-def left_over() -> list[str]:
+def left_over(folder: Path = Path()) -> list[str]:
     """Folders of drivers; logs stay."""
-    return [path.name for path in SCRATCH.iterdir() if path.is_dir()]
+    return [path.name for path in (folder / SCRATCH).iterdir() if path.is_dir()]
 
+
+TWICE = "odd.py ends at this question, twice"
+ALIKE = (
+    "leaks",
+    "prints",
+    "beats 4",
+    "crashes",
+    "fills",
+    "closes",
+    "stops_in_a_line",
+    "mistypes",
+    "refuses_wordlessly",
+)
 
 # The answers of the driver are those of the engine that it wraps.
 
@@ -64,6 +82,71 @@ def test_the_way_there_and_back_changes_no_byte(project: Project) -> None:
     assert project.bytes() == before
 
 
+OWN = """
+import sys
+import shared
+from vouch_driver import Model as Base
+
+
+class Model(Base):
+    def letters(self, question):
+        import own_code
+        value = shared.VALUE + own_code.VALUE
+        return {"logits": [value] * len(question.labels), "letter_mass": 1, "entropy": 0}
+"""
+
+
+def test_what_was_edited_is_asked_anew_once_it_is_pinned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("m", "mine", "clone", "site"):
+        (tmp_path / name).mkdir()
+    files = {
+        "driver": (Path("mine/driver.py"), OWN),
+        "module": (Path("mine/shared.py"), "VALUE = 1\n"),
+        "code": (Path("clone/own_code.py"), "VALUE = 2\n"),
+        "model": (Path("m/modeling.py"), "pass\n"),
+        "package": (Path("site/extra-1.0.dist-info/METADATA"), "Name: extra\nVersion: 1.0\n"),
+    }
+    for path, text in files.values():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    monkeypatch.setenv(
+        "VOUCH_ENV_OURS", python(tmp_path / "ours", "-S", before=f"export PYTHONPATH={tmp_path}/site")
+    )
+    project = Project(tmp_path, Path("m"))
+    project.entry = entry_of(Path("mine/driver.py"), "m", environment="ours", code="clone")
+    project.ask(*quiz(2))
+
+    def asked() -> int:
+        """How many questions a run asks."""
+        counts: dict[str, int] = project.extract().measured["answers"]
+        assert sum(counts.values()) == 2
+        return counts["asked"]
+
+    def lock() -> None:
+        project.save()
+        text, _ = locked(Path("models.lock").read_text(), MODEL, None, None)
+        project.entry = loads(text, "models.lock")["models"][MODEL]
+        project.pin()
+
+    lock()
+    assert (asked(), asked()) == (2, 0)
+    before, entry = pin_path(MODEL).read_bytes(), project.entry
+    for name, (path, text) in files.items():
+        path.write_text(text.replace("1.0", "2.0") + "# edited\n")
+        assert asked() == 0, name  # stored answers serve
+        lock()
+        assert asked() == 2, name
+        path.write_text(text)
+        project.entry = entry
+        project.pin()
+        assert pin_path(MODEL).read_bytes() == before and asked() == 0, name
+    monkeypatch.delenv("VOUCH_ENV_OURS")
+    project.pin()  # neither needs the environment
+    assert pin_path(MODEL).read_bytes() == before and asked() == 0
+
+
 def test_a_question_comes_whole(tmp_path: Path) -> None:
     engine = odd(tmp_path)
     shown = Image.new("RGB", (3, 2), "red")
@@ -87,29 +170,32 @@ def test_a_question_comes_whole(tmp_path: Path) -> None:
     [
         ("fine", None),
         ("prints", None),
-        ("beats", None),
+        ("beats 4", None),
         ("refuses", Refusal("too long")),
+        ("refuses_wordlessly", Refusal("its driver gives no reason")),
         ("again", Refusal("no memory", transient=True)),
         ("raises", Refusal("ValueError: a bug", transient=True)),
-        ("dies", "odd.py ends at this question, twice: it ended with status 3 (the last words; "),
-        ("crashes", "odd.py ends at this question, twice: it was ended by SIGSEGV"),
+        ("mistypes", Refusal("TypeError: Object of type set is not JSON serializable", transient=True)),
+        ("dies", f"{TWICE}: it ended with status 3 (the last words; "),
+        ("fills", f"{TWICE}: it ended with status 3 (the last words; "),
+        ("stops_in_a_line", f"{TWICE}: it ended with status 3"),
+        ("closes", f"{TWICE}: it closed the pipe of its answers"),
+        ("crashes", f"{TWICE}: it was ended by SIGSEGV"),
         ("dies_once MARK", None),
-        ("leaks", "odd.py ends at this question, twice: it took "),
-        ("hangs", "odd.py ends at this question, twice: it said nothing for 1.5 s"),
+        ("leaks", f"{TWICE}: it took "),
+        ("hangs", f"{TWICE}: it said nothing for 1 s"),
     ],
 )
 def test_one_question_in_trouble_leaves_the_others_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int, word: str, expected: Any
 ) -> None:
-    if batch > 1 and word in ("leaks", "prints", "beats", "crashes"):
+    if batch > 1 and word in ALIKE:
         return  # as with one
-    monkeypatch.setenv("VOUCH_PROGRAM_GIGABYTES", "0.4")
-    if word == "hangs":
-        monkeypatch.setenv("VOUCH_PROGRAM_SILENCE", "1.5")
-    if word == "beats":  # takes longer than the silence that it breaks
-        monkeypatch.setenv("VOUCH_PROGRAM_SILENCE", "2")
+    monkeypatch.setenv("VOUCH_PROGRAM_GIGABYTES", "0.3")
+    if word in ("hangs", "beats 4"):  # the beats take longer than the silence that they break
+        monkeypatch.setenv("VOUCH_PROGRAM_SILENCE", "1")
     word = word.replace("MARK", str(tmp_path / "mark"))
-    engine = odd(tmp_path, batch=batch, stubborn=word == "hangs")
+    engine = odd(tmp_path, batch=batch)
     answers = letters(engine, "fine 1", "fine 2", word, "fine 3", "fine 4")
     for text in ("fine 1", "fine 2", "fine 3", "fine 4"):
         assert answers[text].answer == LetterAnswer([6.0, 7.0], letter_mass=0.9, entropy=0.5), text
@@ -124,46 +210,29 @@ def test_one_question_in_trouble_leaves_the_others_alone(
     assert engine.notes["restarts"] == died
     del engine
     assert left_over() == []
+    log = (SCRATCH / "m.log").read_bytes()
+    if word == "fills":  # twice, the middle left out
+        assert 1 << 20 < len(log) < 5 << 19 and log.startswith(b"the first words\nmore more ")
+        assert log.count(b"\n[...]\n") == log.count(b"\nthe last words\n") == 2
 
 
 @pytest.mark.parametrize(
-    ("line", "why"),
+    ("word", "why"),
     [
-        ("{", "a line that is not JSON"),
-        ("[1]", "a line that is no mapping"),
-        ("[" * 100_000, "a line that is not JSON"),
-        ('{"id": 99}', "it answers 99, which it was not asked or has answered"),
-        ('{"id": [1]}', "which it was not asked"),
-        ('{"id": 1}', "it answers 1, which it was not asked or has answered"),  # twice
-        ('{"id": 2}', "`logits` has none numbers, not 2"),
-        ('{"id": 2, "logits": [1, 2, 3], "letter_mass": 1, "entropy": 0}', "`logits` has 3 numbers, not 2"),
-        ('{"id": 2, "logits": [1, NaN], "letter_mass": 1, "entropy": 0}', "a number is NaN"),
-        ('{"id": 2, "logits": [1, 1e999], "letter_mass": 1, "entropy": 0}', "`logits` has a value that cannot be"),
-        ('{"id": 2, "logits": [1, true], "letter_mass": 1, "entropy": 0}', "`logits` has a value that cannot be"),
-        ('{"id": 2, "logits": [1, ' + "9" * 400 + '], "letter_mass": 1, "entropy": 0}', "a value that cannot be"),
-        ('{"id": 2, "logits": [1, 2], "letter_mass": 1.5, "entropy": 0}', "`letter_mass` is 1.5, not a number from 0 to 1"),
-        ('{"id": 2, "logits": [1, 2], "letter_mass": 1}', "`entropy` is None"),
-        ('{"id": 2, "logits": [1, 2], "letter_mass": 1, "entropy": 0, "flags": ["x"]}', "`flags` are others"),
-        ('{"id": 2, "refused": ""}', "`refused` gives no reason"),
-        ('{"ready": 1}', "it answers None"),
+        ('says {"id": 2}', "`logits` has none numbers, not 2"),  # the other lines: test_protocol.py
+        ('says {"id": 99}', "it answers 99, which it was not asked or has answered"),
+        ('says {"id": 1}', "it answers 1, which it was not asked or has answered"),  # twice
+        ('says {"id": true}', "it answers True, which it was not asked"),
+        ('says {"id": [1]}', "it answers [1], which it was not asked"),
+        ('says {"ready": 1}', "it answers None"),
+        ("floods", "a line of more than 8 MiB"),
     ],
-)  # fmt: skip
-def test_a_broken_line_ends_the_run(tmp_path: Path, line: str, why: str) -> None:
+)
+def test_a_broken_line_ends_the_run(tmp_path: Path, word: str, why: str) -> None:
     engine = odd(tmp_path)
-    with refused(f"odd.py: breaks the protocol of programs \\(.*{_escaped(why)}.*; correct the driver"):
-        letters(engine, "fine", f"says {line}")
+    with refused(f"odd.py: breaks the protocol of programs \\({re.escape(why)}.*; correct the driver"):
+        letters(engine, "fine", word)
     assert left_over() == []
-
-
-def test_a_line_without_end_ends_the_run(tmp_path: Path) -> None:
-    with refused("a line of more than 8 MiB"):
-        letters(odd(tmp_path), "floods")
-
-
-def _escaped(text: str) -> str:
-    import re
-
-    return re.escape(text)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +240,7 @@ def _escaped(text: str) -> str:
     [
         (["dies 1", "dies 2", "dies 3"], "it ended 4 times in a row without an answer"),
         ([f"raises {n}" for n in range(40)], r"32 questions in a row have no answer \(ValueError: a bug\)"),
-        (["fine", 'says {"fatal": "no GPU left"}'], "odd.py: m: no GPU left"),
+        (["fine", 'says {"fatal": "no GPU left"}\n{"id": 2, "again": "x"}'], "odd.py: m: no GPU left; "),
     ],
 )
 def test_what_befalls_every_question_ends_the_run(tmp_path: Path, texts: list[str], why: str) -> None:
@@ -187,18 +256,36 @@ def test_what_befalls_every_question_ends_the_run(tmp_path: Path, texts: list[st
 @pytest.mark.parametrize(
     ("begins", "why"),
     [
-        ("raises", "odd.py: m: ValueError: a bug; .*m.log has what it printed"),
+        ("raises", "odd.py: m: ValueError: a bug; .*m.log has what it printed"),  # the traceback
         ("dies", r"odd.py: m does not start: it ended with status 3 \(the last words"),
-        ("hangs", "odd.py: m does not start: it said nothing for 1 s"),
+        ("beats 9", "odd.py: m does not start: it was not ready after 1 s"),
+        ('says {"ready": 2}', r"odd.py: breaks the protocol of programs \(its second line has no `ready`: 1"),
+        ('says {"fatal": 7}', r"odd.py: breaks the protocol of programs \(`fatal` gives no reason"),
     ],
 )
 def test_a_driver_that_does_not_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begins: str, why: str
 ) -> None:
-    monkeypatch.setenv("VOUCH_PROGRAM_START", "1" if begins == "hangs" else "300")
+    monkeypatch.setenv("VOUCH_PROGRAM_START", "1" if begins == "beats 9" else "300")
     with refused(why):
         odd(tmp_path, start=begins)
     assert left_over() == []
+    assert begins != "raises" or "in raises" in (SCRATCH / "m.log").read_text()
+
+
+def test_another_environment_is_refused_before_any_code_of_the_model_runs(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    engine = odd(tmp_path, start=f"touches {ran}")
+    assert ran.exists() and engine.device == "cpu"
+    ran.unlink()
+    pin = odd_pin(tmp_path, start=f"touches {ran}")
+    assert pin.program is not None
+    pin.program.packages.append("torch==9.0")
+    with refused(
+        "the environment bare lacks torch==9.0, not as pinned; build it again with `vouch env bare`"
+    ):
+        load(pin, CONFIG)
+    assert not ran.exists() and len(left_over()) == 1
 
 
 def test_two_at_once_and_a_run_that_stops_early(tmp_path: Path) -> None:
@@ -219,25 +306,62 @@ def test_nothing_is_left_of_what_a_driver_starts(tmp_path: Path) -> None:
     assert all(map(gone, pids)) and left_over() == []
 
 
-@pytest.mark.parametrize("stubborn", [False, True])
-def test_kill_9_of_vouch_leaves_no_child(tmp_path: Path, stubborn: bool) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(
-        "from pathlib import Path\nfrom tests.models.program.conftest import letters, odd\n"
-        f"letters(odd(Path('.'), stubborn={stubborn}), 'forks_and_hangs {tmp_path / 'pids'}')\n"
-    )
-    vouch = subprocess.Popen(
-        [sys.executable, str(script)],
+ENDS = {  # what a Vouch does in its folder, and what ends it
+    "kill -9": ("letters(odd(here), f'forks_and_hangs {pids}')", signal.SIGKILL),
+    "kill -9 of a stubborn driver": (
+        "letters(odd(here, stubborn=True), f'forks_and_hangs {pids}')",
+        signal.SIGKILL,
+    ),
+    "kill -9 at the start": ("odd(here, start=f'forks_and_hangs {pids}')", signal.SIGKILL),
+    "Ctrl-C": ("letters(odd(here), f'forks_and_hangs {pids}')", signal.SIGINT),
+    "Ctrl-C at the start": ("odd(here, start=f'forks_and_hangs {pids}')", signal.SIGINT),
+    "TERM": ("letters(odd(here), f'forks_and_hangs {pids}')", signal.SIGTERM),
+}
+EACH = """
+import os, sys
+from pathlib import Path
+from tests.models.program.conftest import letters, odd
+
+for folder, does in zip(sys.argv[1::2], sys.argv[2::2]):
+    process = os.fork()
+    if not process:
+        os.chdir(folder)
+        eval(does, {**globals(), "here": Path(folder), "pids": Path(folder) / "pids"})
+    print(process, flush=True)
+while True:
+    os.wait()
+"""
+
+
+def test_the_end_of_vouch_leaves_no_child(tmp_path: Path) -> None:
+    folders = {name: tmp_path / name.replace(" ", "_") for name in ENDS}
+    for folder in folders.values():
+        folder.mkdir()
+    words = [word for name, (does, _) in ENDS.items() for word in (str(folders[name]), does)]
+    script = subprocess.Popen(
+        [sys.executable, "-c", EACH, *words],
         env={**os.environ, "PYTHONPATH": str(ROOT), "VOUCH_PROGRAM_SILENCE": "600"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     )
-    deadline, pids = time.monotonic() + 60, list[int]()
+    assert script.stdout is not None
+    vouches = {name: int(script.stdout.readline()) for name in ENDS}
+    pids = {name: _pids(folder / "pids") for name, folder in folders.items()}
+    for name, process in vouches.items():
+        os.kill(process, ENDS[name][1])
+    script.wait()
+    for name, folder in folders.items():
+        assert len(pids[name]) == 3 and all(map(gone, pids[name])), name
+        deadline = time.monotonic() + 10
+        while left_over(folder) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert left_over(folder) == [], name
+
+
+def _pids(path: Path, seconds: float = 60.0) -> list[int]:
+    """The three process ids that a driver writes there."""
+    deadline, pids = time.monotonic() + seconds, list[int]()
     while len(pids) < 3 and time.monotonic() < deadline:
         time.sleep(0.05)
-        pids = list(map(int, (tmp_path / "pids").read_text().split())) if (tmp_path / "pids").exists() else []
-    vouch.send_signal(signal.SIGKILL)
-    vouch.wait()
-    assert len(pids) == 3 and all(map(gone, pids))
-    deadline = time.monotonic() + 10
-    while left_over() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert left_over() == []
+        pids = list(map(int, path.read_text().split())) if path.exists() else []
+    return pids

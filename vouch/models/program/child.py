@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import select
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -50,8 +51,8 @@ class Died(Exception):
 
 @dataclass(frozen=True)
 class Limits:
-    """start: seconds until a driver is ready. silence: between two lines of one that owes an answer. memory:
-    bytes of all its processes."""
+    """start: seconds in which a driver has to be ready. silence: between two lines of one that owes an
+    answer. memory: bytes of all its processes."""
 
     start: float = 1800.0
     silence: float = 600.0
@@ -94,24 +95,31 @@ def _most_memory() -> int:
 
 
 class Child:
-    """A running driver. folder: its own, absolute; images for it are written there."""
+    """A running driver. folder: its own, absolute; images for it are written there.
+
+    again: whether it takes the place of one that died, whose log goes on.
+    """
 
     def __init__(
-        self, name: str, command: Sequence[str], limits: Limits, variables: Mapping[str, str] = {}
+        self,
+        name: str,
+        command: Sequence[str],
+        limits: Limits,
+        variables: Mapping[str, str] = {},
+        again: bool = False,
     ) -> None:
         SCRATCH.mkdir(parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=SCRATCH)).absolute()
         self.log = SCRATCH / f"{name}.log"
         self.ended = ""
         self._limits, self._read, self._lines = limits, bytearray(), list[bytes]()
+        self._ready_by = time.monotonic() + limits.start
         life, self._life = os.pipe()
         self._answers, answers = os.pipe()
         try:
+            watched = [life, self.log.absolute(), int(again), self.folder, limits.memory, answers]
             self._process: subprocess.Popen[bytes] = subprocess.Popen(
-                [
-                    *(sys.executable, "-I", guard.__file__, str(life), str(self.log.absolute())),
-                    *(str(self.folder), str(limits.memory), str(answers), *command, str(answers)),
-                ],
+                [sys.executable, "-I", guard.__file__, *map(str, watched), *command, str(answers)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -125,7 +133,7 @@ class Child:
         assert self._process.stdin is not None
         os.set_blocking(self._process.stdin.fileno(), False)
         os.set_blocking(self._answers, False)
-        self._finish = weakref.finalize(self, _close, self._process, self._life, self._answers)
+        self._finish = weakref.finalize(self, _close, self._process, self._life, self._answers, self.folder)
 
     def _environment(self) -> dict[str, str]:
         """No keys, no network, no home outside the checkout."""
@@ -142,7 +150,7 @@ class Child:
         while data:
             _, ready, _ = select.select([], [handle], [], max(0.0, deadline - time.monotonic()))
             if not ready:
-                raise Died(self._silent(self._limits.silence))
+                raise Died(self.close(self._silence))
             try:
                 data = data[os.write(handle, data) :]
             except BlockingIOError:
@@ -151,18 +159,22 @@ class Child:
                 raise Died(self._ended()) from None
 
     def receive(self, starting: bool = False) -> dict[str, Any]:
-        """The next message that is no heartbeat. Raises Died if none comes in time, and Broken."""
+        """The next message that is no heartbeat. Raises Died if none comes in time, and Broken.
+
+        starting: the driver has to be ready in time, whatever else it says until then.
+        """
         while True:
-            message = parsed(self._line(self._limits.start if starting else self._limits.silence))
+            message = parsed(self._line(self._ready_by if starting else None))
             if "beat" not in message:
                 return message
 
-    def _line(self, seconds: float) -> bytes:
-        deadline = time.monotonic() + seconds
+    def _line(self, deadline: float | None) -> bytes:
+        until = time.monotonic() + self._limits.silence if deadline is None else deadline
         while not self._lines:
-            readable, _, _ = select.select([self._answers], [], [], max(0.0, deadline - time.monotonic()))
+            readable, _, _ = select.select([self._answers], [], [], max(0.0, until - time.monotonic()))
             if not readable:
-                raise Died(self._silent(seconds))
+                late = f"it was not ready after {self._limits.start:g} s"
+                raise Died(self.close(late if deadline else self._silence))
             data = os.read(self._answers, _CHUNK)
             if not data:
                 raise Died(self._ended())
@@ -174,20 +186,23 @@ class Child:
                 raise Broken(f"a line of more than {LONGEST >> 20} MiB")
         return self._lines.pop(0)
 
-    def _silent(self, seconds: float) -> str:
-        self.close()
-        return f"it said nothing for {seconds:g} s"
+    @property
+    def _silence(self) -> str:
+        return f"it said nothing for {self._limits.silence:g} s"
 
     def _ended(self) -> str:
-        """How the driver ended, and the last line that it printed."""
-        self.close()
-        return self.ended
+        """How the driver ended, of which only an end of file is known."""
+        assert self._process.stdout is not None
+        report, _, _ = select.select([self._process.stdout], [], [], 2 * guard.PACE_SECONDS)
+        return self.close("" if report else "it closed the pipe of its answers")
 
-    def close(self) -> None:
-        """Ends the driver and all that it started; waits until nothing is left."""
+    def close(self, why: str = "") -> str:
+        """Ends the driver and all that it started; waits until nothing is left. Returns why, or how it ended,
+        and the last line that it printed."""
         if self._finish.alive:
             ended = self._finish() or ""
-            self.ended = ended + self._printed()
+            self.ended = (why or ended) + self._printed()
+        return self.ended
 
     def _printed(self) -> str:
         """The last line that the driver printed, in brackets; empty if it printed none."""
@@ -201,7 +216,7 @@ class Child:
         return f" ({hidden(last)[:200]}; {self.log} has the rest)" if last else ""
 
 
-def _close(process: "subprocess.Popen[bytes]", life: int, answers: int) -> str:
+def _close(process: "subprocess.Popen[bytes]", life: int, answers: int, folder: Path) -> str:
     """Lets the guard end the driver; how the driver ended."""
     os.close(life)
     with contextlib.suppress(OSError):
@@ -217,5 +232,6 @@ def _close(process: "subprocess.Popen[bytes]", life: int, answers: int) -> str:
     os.close(answers)
     try:
         return str(json.loads(report)["ended"])
-    except (ValueError, KeyError):
+    except (ValueError, KeyError):  # the system ends the driver with its guard
+        shutil.rmtree(folder, ignore_errors=True)
         return "its guard was ended"

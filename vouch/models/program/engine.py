@@ -19,7 +19,7 @@ from vouch.models.engine import Answered, Engine, Pack, Refusal
 from vouch.models.lock_entry import Locked, LockEntry, ProbeAnswer
 from vouch.models.program import identity, protocol
 from vouch.models.program.child import Child, Died, Limits
-from vouch.models.program.protocol import Broken, Job, Ready
+from vouch.models.program.protocol import Broken, Ready, Request
 from vouch.models.thinking import Thinking
 from vouch.models.unsupported import not_by_program
 from vouch.pipeline.errors import UserError
@@ -43,7 +43,7 @@ def load(pin: Pin, config: ExtractConfig) -> Engine:
     folder, parts = check_files(pin)
     if config.device != "cpu":
         lease(everything=config.device == "split")
-    engine = ProgramEngine(Program(pin.model, program, folder, parts, pin.dtype, config))
+    engine = ProgramEngine(Driver(pin.model, program, folder, parts, pin.dtype, config))
     return Thinking(engine, pin.reasoning) if pin.reasoning else engine
 
 
@@ -58,7 +58,7 @@ def check_files(pin: Pin) -> tuple[Path, dict[str, Path]]:
         (str(folder), identity.model_files(folder), pin.files),
         (", ".join(map(str, parts.values())), identity.part_files(parts), program.part_files),
     ):
-        wrong = sorted({*now, *pinned} - {name for name in now if now[name] == pinned.get(name)})
+        wrong = sorted(name for name in {*now, *pinned} if now.get(name) != pinned.get(name))
         if wrong:
             raise UserError(
                 f"{where}: {wrong[0]} is not as pinned; restore it, or pin what is there now with "
@@ -72,19 +72,25 @@ def examined(name: str, entry: LockEntry, folder: Path, parts: dict[str, Path]) 
     weights. Raises UserError."""
     assert entry.program is not None
     own = entry.program
-    code, commit = identity.code_digest(Path(own.code)) if own.code else (None, None)
-    driver = identity.driver_files(own.driver)
-    bare = Locked(driver=driver, code=code, commit=commit, packages=[])
+    code = commit = None
+    if own.code:
+        code, commit = identity.code_digest(Path(own.code)), identity.commit(Path(own.code), changed=True)
+    bare = Locked(driver=identity.driver_files(own.driver), code=code, commit=commit, packages=[])
     pin = identity.program_pin(name, own.model_copy(update={"locked": bare}), parts, whole=False)
     config = ExtractConfig(device="cpu")
-    child, ready = Program(name, pin, folder, parts, entry.dtype or "float32", config, weights=False).start()
+    driver = Driver(name, pin, folder, parts, entry.dtype or "float32", config, known=False)
+    child, ready = driver.start()
     child.close()
-    locked = {"packages": identity.frozen(ready.versions), "probe": ready.probe}
-    return bare.model_copy(update=locked), ready.outputs
+    facts = {"packages": identity.frozen(driver.versions), "probe": ready.probe}
+    return bare.model_copy(update=facts), ready.outputs
 
 
-class Program:
-    """How a driver is started, and what it is told of its model."""
+class Driver:
+    """The driver of a model: how it is started, what it is told, and what is checked of it.
+
+    known: whether it was pinned. If not, it is started without weights, and what it says is not compared.
+    versions: packages of its environment, by name, once it was started.
+    """
 
     def __init__(
         self,
@@ -94,10 +100,11 @@ class Program:
         parts: dict[str, Path],
         dtype: str,
         config: ExtractConfig,
-        weights: bool = True,
+        known: bool = True,
     ) -> None:
-        self.model, self.pin = model, program
-        self.name = program.driver
+        self.model, self.pin, self.name = model, program, program.driver
+        self.versions: dict[str, str] = {}
+        self._known = known
         self._variables = {VISIBLE: ""} if config.device == "cpu" else {}
         self._python, self._limits = identity.interpreter(program.environment), Limits.of(os.environ)
         self._hello = {
@@ -109,19 +116,24 @@ class Program:
             "dtype": dtype,
             "device": config.device,
             "threads": config.threads,
-            "weights": weights,
+            "weights": known,
         }
 
-    def start(self) -> tuple[Child, Ready]:
-        """A driver that is ready. Raises UserError if it does not come to that."""
+    def start(self, again: bool = False) -> tuple[Child, Ready]:
+        """A driver that is ready. Raises UserError if it does not come to that, or if its environment or the
+        letters that it reads are not those pinned."""
         driver = str(Path(self.pin.driver).absolute())
-        child = Child(self.model, [str(self._python), str(_HELPER), driver], self._limits, self._variables)
+        command = [str(self._python), str(_HELPER), driver]
+        child = Child(self.model, command, self._limits, self._variables, again)
         try:
-            child.send(self._hello)
-            message = child.receive(starting=True)
-            if "fatal" in message:
-                raise UserError(self.fatal(message, child))
-            return child, protocol.ready(message)
+            self.versions = protocol.versions(self._received(child))
+            if self._known:
+                environment = self.pin.environment
+                identity.check_packages(self.pin.packages, self.versions, environment, self.model)
+            child.send(self._hello)  # only now is code of the model's run
+            ready = protocol.ready(self._received(child))
+            if self._known:
+                self._check_probe(ready.probe)
         except Died as death:
             raise UserError(
                 f"{self.name}: {self.model} does not start: {death}; correct the driver"
@@ -129,60 +141,62 @@ class Program:
         except Broken as problem:
             child.close()
             raise UserError(self.broken(problem)) from None
-        except KeyboardInterrupt:
+        except BaseException:
             child.close()
             raise
+        return child, ready
 
-    def fatal(self, message: dict[str, Any], child: Child) -> str:
-        """The line for a driver that gave up."""
-        child.close()
-        return f"{self.name}: {self.model}: {message['fatal']!s:.500}; {child.log} has what it printed"
+    def _received(self, child: Child) -> dict[str, Any]:
+        """A message of a driver that is not ready yet. Raises UserError if it gives up, Died and Broken."""
+        message = child.receive(starting=True)
+        if "fatal" in message:
+            raise UserError(self.fatal(message, child))
+        return message
 
-    def broken(self, problem: Broken) -> str:
-        """The line for a driver that breaks the protocol."""
-        return f"{self.name}: breaks the protocol of programs ({problem}); correct the driver"
-
-    def check(self, ready: Ready) -> None:
-        """Raises UserError if a driver runs in another environment, or reads other letters, than those
-        pinned."""
-        identity.check_packages(self.pin.packages, ready.versions, self.pin.environment, self.model)
-        known = ProbeAnswer.model_validate(self.pin.probe) if self.pin.probe else None
-        if known is not None and ready.probe != known:
+    def _check_probe(self, probe: ProbeAnswer | None) -> None:
+        pinned = ProbeAnswer.model_validate(self.pin.probe) if self.pin.probe else None
+        if pinned is not None and probe != pinned:
             raise UserError(
                 f"{self.name}: {self.model} reads another prompt or other letters than those pinned; "
                 f"`vouch lock {self.model}` pins them, `vouch plan --probe {self.model}` shows them"
             )
 
+    def fatal(self, message: dict[str, Any], child: Child) -> str:
+        """The line for a driver that gave up. Raises Broken if it does not say why."""
+        child.close()
+        return (
+            f"{self.name}: {self.model}: {protocol.words(message, 'fatal')}; {child.log} has what it printed"
+        )
+
+    def broken(self, problem: Broken) -> str:
+        """The line for a driver that breaks the protocol."""
+        return f"{self.name}: breaks the protocol of programs ({problem}); correct the driver"
+
 
 class ProgramEngine:
     """See Engine in vouch/models/engine.py."""
 
-    def __init__(self, program: Program) -> None:
-        self._program = program
-        self._child, self._ready = program.start()
-        try:
-            program.check(self._ready)
-        except UserError:
-            self._child.close()
-            raise
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._child, self._ready = driver.start()
         self.device = self._ready.device
-        self.notes: dict[str, Any] = {"driver": program.name, "batch": self._ready.batch, "restarts": 0}
+        self.notes: dict[str, Any] = {"driver": driver.name, "batch": self._ready.batch, "restarts": 0}
         self._last, self._answering = 0, False
 
     def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
         """See Engine.answer."""
-        asked = _Round(self, self._jobs(packs))
+        asked = _Round(self, self._requests(packs))
         try:
             yield from asked.answers()
         except Broken as problem:
             self._child.close()
-            raise UserError(self._program.broken(problem)) from None
+            raise UserError(self._driver.broken(problem)) from None
         finally:
             if asked.under_way:  # nobody waits for these answers any more
                 self._child.close()
 
-    def _jobs(self, packs: Iterable[Pack]) -> Iterator[Job | Answered]:
-        """A job for each answer, a refusal for what the driver does not offer."""
+    def _requests(self, packs: Iterable[Pack]) -> Iterator[Request | Answered]:
+        """A request for each answer, a refusal for what the driver does not offer."""
         for pack in packs:
             for question in pack.questions:
                 if question.known:
@@ -192,18 +206,18 @@ class ProgramEngine:
                     yield Answered(question.id, Refusal(reason, unsupported=True))
                     continue
                 for decoding in question.decodings if pack.output == TEXT else (None,):
-                    yield Job(pack.output, question, decoding)
+                    yield Request(pack.output, question, decoding)
 
     @property
     def ahead(self) -> int:
         """How many questions the driver may be sent before it answers one."""
         return self._ready.batch
 
-    def send(self, job: Job) -> int:
+    def send(self, request: Request) -> int:
         """Asks for one answer; its number. Raises Died."""
         self._last += 1
-        images = [self._png(self._last, index, one) for index, one in enumerate(job.question.images)]
-        self._child.send(protocol.request(self._last, job, images))
+        images = [self._png(self._last, index, one) for index, one in enumerate(request.question.images)]
+        self._child.send(protocol.line(self._last, request, images))
         return self._last
 
     def _png(self, number: int, index: int, image: "Image") -> str:
@@ -218,27 +232,26 @@ class ProgramEngine:
         """The next message about a question. Raises Died, Broken, and UserError if the driver gives up."""
         message = self._child.receive()
         if "fatal" in message:
-            raise UserError(self._program.fatal(message, self._child))
+            raise UserError(self._driver.fatal(message, self._child))
         return message
 
-    def done(self, number: int, job: Job) -> None:
+    def done(self, number: int, request: Request) -> None:
         """Removes the images of a question."""
-        for index in range(len(job.question.images)):
+        for index in range(len(request.question.images)):
             (self._child.folder / f"{number}-{index}.png").unlink(missing_ok=True)
 
     def restart(self) -> None:
         """Starts the driver anew after its death. Raises UserError."""
         self._child.close()
         self.notes["restarts"] += 1
-        self._child, ready = self._program.start()
-        self._program.check(ready)
+        self._child, _ = self._driver.start(again=True)
 
-    def deadly(self, job: Job, death: Died) -> Refusal:
+    def deadly(self, request: Request, death: Died) -> Refusal:
         """The refusal of a question at which the driver died twice.
 
         As long as it has answered nothing, it may die at every question: then this one is asked again.
         """
-        problem = f"{self._program.name} ends at this question, twice: {death}"
+        problem = f"{self._driver.name} ends at this question, twice: {death}"
         return Refusal(problem, transient=not self._answering, unproven=not self._answering)
 
     def count(self, answered: bool) -> None:
@@ -249,18 +262,17 @@ class ProgramEngine:
         """Ends the driver for good; the error to raise."""
         self._child.close()
         return UserError(
-            f"{self._program.name}: {self._program.model}: {why}; finished answers are kept, correct the "
-            "driver"
+            f"{self._driver.name}: {self._driver.model}: {why}; finished answers are kept, correct the driver"
         )
 
 
 class _Round:
-    """Asks a sequence of jobs; knows which are under way, and which the driver owed when it died."""
+    """Asks a sequence of requests; knows which are under way, and which the driver owed when it died."""
 
-    def __init__(self, engine: ProgramEngine, jobs: Iterator[Job | Answered]) -> None:
-        self._engine, self._jobs = engine, jobs
-        self._flight: dict[int, Job] = {}
-        self._owed: deque[Job] = deque()  # asked one at a time
+    def __init__(self, engine: ProgramEngine, requests: Iterator[Request | Answered]) -> None:
+        self._engine, self._requests = engine, requests
+        self._flight: dict[int, Request] = {}
+        self._owed: deque[Request] = deque()  # asked one at a time
         self._struck: set[tuple[str, Any]] = set()
         self._deaths = self._unanswered = 0
 
@@ -278,16 +290,16 @@ class _Round:
             yield self._read(message)
 
     def _fill(self) -> Iterator[Answered]:
-        """Sends as many jobs as may be under way. Raises Died."""
+        """Sends as many requests as may be under way. Raises Died."""
         while len(self._flight) < (1 if self._owed or self._careful else self._engine.ahead):
-            job = self._owed.popleft() if self._owed else next(self._jobs, None)
-            if job is None:
+            request = self._owed.popleft() if self._owed else next(self._requests, None)
+            if request is None:
                 return
-            if isinstance(job, Answered):
-                yield job
+            if isinstance(request, Answered):
+                yield request
                 continue
-            self._flight[-1] = job  # until it has a number, so that a death meanwhile does not lose it
-            number = self._engine.send(job)
+            self._flight[-1] = request  # until it has a number, so that a death meanwhile does not lose it
+            number = self._engine.send(request)
             self._flight[number] = self._flight.pop(-1)
 
     @property
@@ -298,16 +310,16 @@ class _Round:
     @property
     def _careful(self) -> bool:
         """Whether a question that the driver owed at its death is under way."""
-        return any(_key(job) in self._struck for job in self._flight.values())
+        return any(_key(request) in self._struck for request in self._flight.values())
 
     def _read(self, message: dict[str, Any]) -> Answered:
         """The answer in a message. Raises Broken if nobody asked for it, UserError after many without one."""
         number = message.get("id")
-        job = self._flight.pop(number, None) if isinstance(number, int) else None
-        if job is None or not isinstance(number, int):
+        request = self._flight.pop(number, None) if type(number) is int else None  # not a bool
+        if request is None or not isinstance(number, int):
             raise Broken(f"it answers {number!r:.40}, which it was not asked or has answered")
-        answer, flags = protocol.answer(message, job)
-        self._engine.done(number, job)
+        answer, flags = protocol.answer(message, request)
+        self._engine.done(number, request)
         self._deaths = 0
         again = isinstance(answer, Refusal) and answer.transient
         self._unanswered = self._unanswered + 1 if again else 0
@@ -315,12 +327,12 @@ class _Round:
         if again and self._unanswered >= ENOUGH:
             assert isinstance(answer, Refusal)
             raise self._engine.stop(f"{ENOUGH} questions in a row have no answer ({answer.problem})")
-        return Answered(job.question.id, answer, job.decoding, flags)
+        return Answered(request.question.id, answer, request.decoding, flags)
 
     def _after(self, death: Died) -> Iterator[Answered]:
         """Starts the driver again. A question that was alone with it at two deaths is refused by name."""
         self._deaths += 1
-        owed: Sequence[Job] = list(self._flight.values())
+        owed: Sequence[Request] = list(self._flight.values())
         self._flight.clear()
         if len(owed) == 1 and _key(owed[0]) in self._struck:
             yield Answered(owed[0].question.id, self._engine.deadly(owed[0], death), owed[0].decoding)
@@ -332,5 +344,5 @@ class _Round:
         self._engine.restart()
 
 
-def _key(job: Job) -> tuple[str, Any]:
-    return job.question.id, job.decoding
+def _key(request: Request) -> tuple[str, Any]:
+    return request.question.id, request.decoding

@@ -1,8 +1,9 @@
-"""Starts a driver and watches over it: `python guard.py LIFE LOG SCRATCH BYTES PYTHON ...` (see child.py).
+"""Starts a driver and watches over it: `python guard.py LIFE LOG AGAIN SCRATCH BYTES ANSWERS PYTHON ...`.
 
 LIFE is a descriptor that ends when Vouch does, however that happens, even by kill -9. Then, or when the
 driver ends or takes more than BYTES of memory, everything that the driver started is ended as well, SCRATCH
-is removed, and a line of JSON says how the driver ended. LOG gets what it printed, up to MOST_PRINTED bytes.
+is removed, and a line of JSON says how the driver ended. LOG gets what it printed; of more than MOST_PRINTED
+bytes, the first and the last half of that. AGAIN is 1 after a death: then it is added to the log.
 
 Runs by its path, with Vouch's own Python: standard library only. A process of its own, because a driver may
 hang in a call that no signal handler or thread of its own interrupts.
@@ -21,7 +22,7 @@ import time
 from pathlib import Path
 from typing import BinaryIO
 
-MOST_PRINTED = 1 << 20
+MOST_PRINTED, MOST_LOGGED = 1 << 20, 8 << 20
 GRACE_SECONDS = 3.0  # between TERM and KILL
 PACE_SECONDS = 0.5
 _PRINTED = "printed"
@@ -30,8 +31,8 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 def main() -> None:
     """Runs the driver until it or Vouch ends."""
-    life, log, scratch, most = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), int(sys.argv[4])
-    answers, command = int(sys.argv[5]), sys.argv[6:]
+    life, log, again, scratch = int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3] == "1", Path(sys.argv[4])
+    most, answers, command = int(sys.argv[5]), int(sys.argv[6]), sys.argv[7:]
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)  # what the driver leaves behind becomes a child of this process
     printed, writes = os.pipe()
     child = subprocess.Popen(
@@ -51,23 +52,32 @@ def main() -> None:
         _end(child)
         output.rest()
     with contextlib.suppress(OSError):
-        os.replace(scratch / _PRINTED, log)
+        if again and log.is_file() and log.stat().st_size < MOST_LOGGED:
+            with log.open("ab") as file:
+                file.write((scratch / _PRINTED).read_bytes())
+        else:
+            os.replace(scratch / _PRINTED, log)
     shutil.rmtree(scratch, ignore_errors=True)
     with contextlib.suppress(OSError):
         print(json.dumps({"ended": ended or _how(child.returncode)}), flush=True)
 
 
 class _Output:
-    """Copies what a driver prints into a file, up to MOST_PRINTED bytes. pipe: where it prints."""
+    """Copies what a driver prints into a file: the first bytes at once, the last ones at the end. pipe: where
+    it prints."""
 
     def __init__(self, pipe: int, file: BinaryIO) -> None:
-        self.pipe, self._file, self._left = pipe, file, MOST_PRINTED
+        self.pipe, self._file, self._left = pipe, file, MOST_PRINTED // 2
+        self._last, self._cut = b"", False
 
     def copy(self) -> bool:
         """Copies what is there; whether more may come."""
         data = os.read(self.pipe, 1 << 16)
-        self._file.write(data[: self._left])
-        self._left = max(0, self._left - len(data))
+        first, last = data[: self._left], self._last + data[self._left :]
+        self._write(first)
+        self._left -= len(first)
+        self._cut |= len(last) > MOST_PRINTED // 2
+        self._last = last[-(MOST_PRINTED // 2) :]
         return bool(data)
 
     def rest(self) -> None:
@@ -76,6 +86,11 @@ class _Output:
         with contextlib.suppress(BlockingIOError):
             while self.copy():
                 pass
+        self._write((b"\n[...]\n" if self._cut else b"") + self._last)
+
+    def _write(self, data: bytes) -> None:
+        with contextlib.suppress(OSError):  # a full disk ends no driver
+            self._file.write(data)
 
 
 def _watch(child: "subprocess.Popen[bytes]", life: int, output: _Output, most: int) -> str:
@@ -83,6 +98,8 @@ def _watch(child: "subprocess.Popen[bytes]", life: int, output: _Output, most: i
     waiting = select.poll()
     for descriptor in (life, output.pipe):
         waiting.register(descriptor, select.POLLIN | select.POLLHUP)
+    with contextlib.suppress(AttributeError, OSError):  # Linux; elsewhere its end is seen at the next pace
+        waiting.register(os.pidfd_open(child.pid), select.POLLIN)
     while True:
         for descriptor, _ in waiting.poll(1000 * PACE_SECONDS):
             if descriptor == life:
@@ -90,7 +107,7 @@ def _watch(child: "subprocess.Popen[bytes]", life: int, output: _Output, most: i
                     child.wait(PACE_SECONDS)  # it may be about to end by itself
                     return ""
                 return "ended by Vouch"
-            if not output.copy():
+            if descriptor == output.pipe and not output.copy():
                 waiting.unregister(output.pipe)
         if child.poll() is not None:
             return ""

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from vouch.models.lock_entry import LOCK, Program
-from vouch.pipeline.errors import UserError
+from vouch.pipeline.errors import UserError, hidden
 from vouch.pipeline.files import canonical_json, check_plain, file_digest
 from vouch.tables.answered import ProgramPin, Source, hub_snapshot
 
@@ -24,6 +24,7 @@ HELPER = "vouch_driver"  # Vouch's own; the engine's revision covers it
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle")
 CODE = (".py", ".json", ".yaml", ".yml", ".toml", ".cfg", ".jinja", ".model", ".tiktoken", ".txt")
 MOST_FILES = 50_000
+DIRTY = "-dirty"
 _IGNORED = ("__pycache__",)
 
 
@@ -64,8 +65,9 @@ def _walked(folder: Path) -> Iterator[Path]:
 
 
 def driver_files(driver: str) -> dict[str, str]:
-    """Name -> SHA-256 of a driver and of the modules beside it that it imports. Raises UserError."""
-    files: dict[str, str] = {}
+    """Name -> SHA-256 of a driver and of the modules and packages beside it that it imports, with all that
+    these import. Raises UserError."""
+    folder, files = Path(driver).parent, dict[str, str]()
     todo = [Path(driver)]
     while todo:
         path = todo.pop()
@@ -74,13 +76,14 @@ def driver_files(driver: str) -> dict[str, str]:
             tree = ast.parse(path.read_bytes())
         except OSError:
             raise UserError(f"{path}: no such driver; correct program.driver in {LOCK}") from None
-        except (SyntaxError, ValueError, RecursionError) as error:
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise UserError(f"{path}: not Python ({error!s:.100}); correct the driver") from None
-        files[path.name] = file_digest(path)
-        beside = {path.parent / f"{name.partition('.')[0]}.py" for name in _imported(tree)}
-        todo += [
-            one for one in sorted(beside) if one.is_file() and one.name not in files and one.stem != HELPER
-        ]
+        files[path.relative_to(folder).as_posix()] = file_digest(path)
+        for name in {name.partition(".")[0] for name in _imported(tree)} - {HELPER}:
+            beside = [folder / f"{name}.py", *sorted((folder / name).rglob("*.py"))]
+            todo += [
+                one for one in beside if one.is_file() and one.relative_to(folder).as_posix() not in files
+            ]
     return dict(sorted(files.items()))
 
 
@@ -92,8 +95,8 @@ def _imported(tree: ast.AST) -> Iterator[str]:
             yield node.module
 
 
-def code_digest(folder: Path) -> tuple[str, str | None]:
-    """One SHA-256 over the authors' code, and the commit of the folder if it is a clone. Raises UserError."""
+def code_digest(folder: Path) -> str:
+    """One SHA-256 over the authors' code. Raises UserError."""
     if not folder.is_dir():
         raise UserError(
             f"{folder}: no such folder of code; clone it there, or correct program.code in {LOCK}"
@@ -105,16 +108,34 @@ def code_digest(folder: Path) -> tuple[str, str | None]:
     }
     if not any(name.endswith(".py") for name in files):
         raise UserError(f"{folder}: holds no Python; correct program.code in {LOCK}")
-    return hashlib.sha256(canonical_json(files).encode()).hexdigest(), _commit(folder)
+    return hashlib.sha256(canonical_json(files).encode()).hexdigest()
 
 
-def _commit(folder: Path) -> str | None:
-    """The commit of the clone that a folder is, or lies in; None for a folder of this checkout."""
-    asked = ["git", "-C", str(folder), "rev-parse", "HEAD", "--show-toplevel"]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False)
-    commit, _, top = done.stdout.strip().partition("\n")
-    own = not top or Path(top).resolve() == Path.cwd().resolve()
-    return None if own or not re.fullmatch("[0-9a-f]{40,64}", commit) else commit
+def commit(folder: Path, changed: bool = False) -> str | None:
+    """The commit of the clone that a folder is, or lies in; None for a folder of this checkout.
+
+    changed: whether to add `-dirty` if files of the clone were changed, as git does. That can run programs
+    that the clone's own configuration names.
+    """
+    head, _, top = _git(folder, "rev-parse", "HEAD", "--show-toplevel").partition("\n")
+    if not re.fullmatch("[0-9a-f]{40,64}", head) or Path(top).resolve() == Path.cwd().resolve():
+        return None
+    edited = changed and _git(folder, "status", "--porcelain", "--untracked-files=no")
+    return f"{head}{DIRTY if edited else ''}"
+
+
+def _git(folder: Path, *words: str) -> str:
+    """What git prints; empty if it fails, or is not installed."""
+    try:
+        done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return done.stdout.strip()
+
+
+def short(commit: str) -> str:
+    """A commit for people."""
+    return commit[:12] + (DIRTY if commit.endswith(DIRTY) else "")
 
 
 def program_pin(name: str, program: Program, parts: Mapping[str, Path], whole: bool = True) -> ProgramPin:
@@ -126,6 +147,11 @@ def program_pin(name: str, program: Program, parts: Mapping[str, Path], whole: b
     known, files = program.locked, dict[str, str]()
     if known is None:
         raise UserError(f"{LOCK}: the program of {name} is not pinned; run `vouch lock {name}`")
+    settings = canonical_json(program.settings)
+    if hidden(settings) != settings:
+        raise UserError(
+            f"{LOCK}: the settings of {name} hold a key or password, which its pin would show; take it out"
+        )
     if whole:
         check_code(name, program.driver, known.driver, program.code, known.code)
         files = part_files(parts)
@@ -158,11 +184,10 @@ def check_code(
     for file in sorted({*now, *driver_digests}):
         if now.get(file) != driver_digests.get(file):
             raise UserError(f"{Path(driver).parent / file}: not as pinned; {again}")
-    if code is not None:
-        present, commit = code_digest(Path(code))
-        if present != digest:
-            at = f" (now at commit {commit[:12]})" if commit else ""
-            raise UserError(f"{code}: its code is not as pinned{at}; {again}")
+    if code is not None and code_digest(Path(code)) != digest:
+        now_at = commit(Path(code))
+        at = f" (now at commit {short(now_at)})" if now_at else ""
+        raise UserError(f"{code}: its code is not as pinned{at}; {again}")
 
 
 def source_folder(source: Source, model: str) -> Path:
@@ -174,9 +199,9 @@ def source_folder(source: Source, model: str) -> Path:
     try:
         return hub_snapshot(source.repo or "", source.revision or "", local=True, everything=True)
     except LocalEntryNotFoundError:
+        at = f"{source.repo} at {str(source.revision)[:12]}"
         raise UserError(
-            f"{source.repo} at {str(source.revision)[:12]}: not whole in this machine's cache; fetch it with "
-            f"`dvc repro --force --single-item pin@{model}` where there is a network"
+            f"{at}: not whole in this machine's cache; fetch it with `vouch fetch {model}`"
         ) from None
 
 

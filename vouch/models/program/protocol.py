@@ -1,16 +1,23 @@
-"""The lines of JSON that pass between Vouch and a driver.
+"""The lines of JSON that pass between Vouch and a driver: `>` to it, `<` from it.
 
-    > {"hello": 1, "folder": ..., "parts": {}, "code": null, "settings": {}, "dtype": ..., "device": ...,
-    "threads": n,
-       "weights": true}
-    < {"ready": 1, "outputs": [...], "device": ..., "batch": n, "versions": {...}, "probe": {"prompt",
-    "letters"}} > {"id": 7, "output": "letters", "system", "turns", "text", "response", "images": [PATH],
-    "labels": [...]} > {..., "output": "likelihood", "options": [...]} > {..., "output": "text", "max_tokens":
-    n, "stop": "", "temperature": 0, "seed": n} < {"id": 7, "logits": [...], "letter_mass": p, "entropy":
-    nats}  also spelling, other_logits, bracket_mass, nll, flags < {"id": 7, "nll": [...], "tokens": [...]} <
-    {"id": 7, "text": "...", "logprobs": [...], "entropies": [...], "eos": n} < {"id": 7, "refused": "why"} |
-    {"id": 7, "again": "why"} | {"fatal": "why"} | {"beat": n}
+    < {"versions": {PACKAGE: VERSION}}
+    > {"hello": 1, "folder", "parts", "code", "settings", "dtype", "device", "threads", "weights"}
+    < {"ready": 1, "outputs": [...], "device", "batch": n, "probe": {"prompt", "letters"}}
 
+    > {"id": 7, "output": "letters", QUESTION, "labels": [...]}
+    > {"id": 8, "output": "likelihood", QUESTION, "options": [...]}
+    > {"id": 9, "output": "text", QUESTION, "max_tokens", "stop", "temperature", "seed"}
+
+    < {"id": 7, "logits": [...], "letter_mass": p, "entropy": nats, ...}
+    < {"id": 8, "nll": [...], "tokens": [...]}
+    < {"id": 9, "text": "...", "logprobs": [...], "entropies": [...], "eos": n}
+    < {"id": 7, "refused": "why"}
+    < {"id": 7, "again": "why"}
+    < {"fatal": "why"}
+    < {"beat": n}
+
+QUESTION is "system", "turns", "text", "response" and "images" (paths of PNG files); drivers/vouch_driver.py
+says what each key holds. Letters may also have "spelling", "other_logits", "bracket_mass", "nll" and "flags".
 A line that breaks these rules raises Broken: the driver is at fault, not the question.
 """
 
@@ -30,6 +37,7 @@ from vouch.models.engine import (
     letter_flags,
 )
 from vouch.models.lock_entry import ProbeAnswer
+from vouch.pipeline.errors import hidden
 from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS
 
 LONGEST = 8 << 20  # bytes of a line
@@ -47,7 +55,7 @@ class Broken(ValueError):
 
 
 @dataclass(frozen=True)
-class Job:
+class Request:
     """One answer that is wanted: of a question, for text of one decoding."""
 
     output: str
@@ -62,29 +70,28 @@ class Ready:
     outputs: list[str]
     device: str
     batch: int
-    versions: dict[str, str]
     probe: ProbeAnswer | None
 
 
-def request(number: int, job: Job, images: Sequence[str]) -> dict[str, Any]:
+def line(number: int, request: Request, images: Sequence[str]) -> dict[str, Any]:
     """The line that asks for one answer. images: paths of PNG files."""
-    question = job.question
-    line: dict[str, Any] = {
+    question = request.question
+    asked: dict[str, Any] = {
         "id": number,
-        "output": job.output,
+        "output": request.output,
         "system": question.system,
         "turns": [list(turn) for turn in question.turns],
         "text": question.text,
         "response": question.prefill,
         "images": list(images),
     }
-    if job.output == LETTERS:
-        return line | {"labels": list(question.labels)}
-    if job.output == LIKELIHOOD:
-        return line | {"options": list(question.options)}
-    decoding = job.decoding or Decoding()
+    if request.output == LETTERS:
+        return asked | {"labels": list(question.labels)}
+    if request.output == LIKELIHOOD:
+        return asked | {"options": list(question.options)}
+    decoding = request.decoding or Decoding()
     drawn = {"temperature": decoding.temperature, "seed": decoding.seed}
-    return line | {"max_tokens": question.max_tokens, "stop": question.stop} | drawn
+    return asked | {"max_tokens": question.max_tokens, "stop": question.stop} | drawn
 
 
 def parsed(line: bytes) -> dict[str, Any]:
@@ -104,19 +111,24 @@ def parsed(line: bytes) -> dict[str, Any]:
     return value
 
 
+def versions(message: Mapping[str, Any]) -> dict[str, str]:
+    """A driver's first line: the packages of its environment. Raises Broken."""
+    values = message.get("versions")
+    if not isinstance(values, dict):
+        raise Broken(f"its first line has no `versions` but {_names(message)}")
+    short = all(isinstance(one, str) and len(one) < 200 for pair in values.items() for one in pair)
+    if len(values) > MOST_PACKAGES or not short:
+        raise Broken("`versions` is no mapping from packages to versions")
+    return values
+
+
 def ready(message: Mapping[str, Any]) -> Ready:
-    """The first answer of a driver. Raises Broken."""
+    """What a driver says once its model can be asked. Raises Broken."""
     if message.get("ready") != 1:
-        raise Broken(f"its first line is not {{'ready': 1, ...}} but has {', '.join(map(str, message))[:80]}")
-    outputs, versions = message.get("outputs"), message.get("versions")
+        raise Broken(f"its second line has no `ready`: 1 but {_names(message)}")
+    outputs = message.get("outputs")
     if not isinstance(outputs, list) or not outputs or not all(one in OUTPUTS for one in outputs):
         raise Broken(f"`outputs` of ready is not a list of {', '.join(OUTPUTS)}")
-    if (
-        not isinstance(versions, dict)
-        or len(versions) > MOST_PACKAGES
-        or not all(isinstance(one, str) and len(one) < 200 for pair in versions.items() for one in pair)
-    ):
-        raise Broken("`versions` of ready is no mapping from packages to versions")
     batch = _count(message, "batch", 1)
     try:
         probe = ProbeAnswer.model_validate(message["probe"]) if message.get("probe") else None
@@ -128,23 +140,23 @@ def ready(message: Mapping[str, Any]) -> Ready:
     if not isinstance(device, str) or not device.isprintable() or not 0 < len(device) < 40:
         raise Broken("`device` of ready is no short text")
     ordered = [output for output in OUTPUTS if output in outputs]
-    return Ready(ordered, device, min(batch, MOST_AHEAD), versions, probe)
+    return Ready(ordered, device, min(batch, MOST_AHEAD), probe)
 
 
-def answer(message: Mapping[str, Any], job: Job) -> tuple[Answer, list[str]]:
+def answer(message: Mapping[str, Any], request: Request) -> tuple[Answer, list[str]]:
     """The answer in a line that has an id, and its flags. Raises Broken if it does not fit the question."""
     for name, transient in (("refused", False), ("again", True)):
         if name in message:
-            return Refusal(_words(message, name), transient=transient), []
-    if job.output == LETTERS:
-        return _letters(message, job.question)
-    if job.output == LIKELIHOOD:
-        count = len(job.question.options)
+            return Refusal(words(message, name), transient=transient), []
+    if request.output == LETTERS:
+        return _letters(message, request.question)
+    if request.output == LIKELIHOOD:
+        count = len(request.question.options)
         nll, tokens = _numbers(message, "nll", count, low=-SLACK), message.get("tokens")
         if not isinstance(tokens, list) or len(tokens) != count or not all(map(_whole, tokens)):
             raise Broken(f"`tokens` are not {count} counts")
         return LikelihoodAnswer(nll, tokens), []
-    return _text(message, job.question), []
+    return _text(message, request.question), []
 
 
 def _letters(message: Mapping[str, Any], question: Question) -> tuple[LetterAnswer, list[str]]:
@@ -183,14 +195,20 @@ def _text(message: Mapping[str, Any], question: Question) -> TextAnswer:
     return TextAnswer(text, logprobs, entropies, eos, stopped=bool(question.stop) and question.stop in text)
 
 
-def _words(message: Mapping[str, Any], name: str) -> str:
-    words = message[name]
-    if not isinstance(words, str) or not words.strip():
+def words(message: Mapping[str, Any], name: str) -> str:
+    """The reason in a message, in one line and without secrets. Raises Broken."""
+    given = message[name]
+    if not isinstance(given, str) or not given.strip():
         raise Broken(f"`{name}` gives no reason")
     line = "".join(
-        char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(words.split())
+        char if char.isprintable() else "\N{REPLACEMENT CHARACTER}"
+        for char in " ".join(hidden(given).split())
     )
     return line[:_WORDS]
+
+
+def _names(message: Mapping[str, Any]) -> str:
+    return f"{', '.join(map(repr, message))[:80]}" if message else "nothing"
 
 
 def _numbers(

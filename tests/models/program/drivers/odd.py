@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import vouch_driver
 from vouch_driver import Again, Question, Refused
@@ -15,12 +16,12 @@ class Model(vouch_driver.Model):
     def __init__(self, start):
         super().__init__(start)
         self.batch = start.settings.get("batch", 1)
-        self.told = start.settings.get("told")
-        if start.settings.get("stubborn"):
+        if start.settings.get("stubborn"):  # ends neither by TERM nor with its input
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        at_start = start.settings.get("start")
-        if at_start:
-            getattr(self, at_start)(None)
+            vouch_driver.os = SimpleNamespace(**{**vars(os), "getpgrp": lambda: -1, "_exit": lambda _: None})
+        word, _, rest = start.settings.get("start", "").partition(" ")
+        if word:
+            getattr(self, word)(rest)
 
     def answers(self, questions):
         """Out of order."""
@@ -31,7 +32,7 @@ class Model(vouch_driver.Model):
         getattr(self, word, lambda _: None)(rest or question)
         return {
             "logits": [float(len(question.text) + n) for n in range(len(question.labels))],
-            "letter_mass": 0.9,
+            "letter_mass": {0.9} if word == "mistypes" else 0.9,
             "entropy": 0.5,
         }
 
@@ -45,28 +46,49 @@ class Model(vouch_driver.Model):
             "eos": 0,
         }
 
-    def says(self, line):
-        """A line of its own: the question's text, with ID for the number of the question asked last."""
-        vouch_driver._speaker._out.write(line + "\n")
+    def says(self, lines):
+        """Lines of its own; then nothing more."""
+        vouch_driver._speaker._out.write(lines + "\n")
         vouch_driver._speaker._out.flush()
         time.sleep(60)
 
     def floods(self, _):
         self.says('{"id": 1, "text": "' + "x" * (9 << 20) + '"}')
 
+    def stops_in_a_line(self, _):
+        os.write(vouch_driver._speaker._out.fileno(), b'{"id": 1, "logi')
+        os._exit(3)
+
+    def closes(self, _):
+        os.close(vouch_driver._speaker._out.fileno())
+        time.sleep(60)
+
     def prints(self, _):
         for stream in (1, 2):
             os.write(stream, b'{"id": 1, "refused": "no"}\n' * 5000)
         print(input.__name__, Path("/dev/stdin").exists())
 
-    def beats(self, _):
-        for _ in range(3):
-            time.sleep(1)
+    def fills(self, _):
+        os.write(1, b"the first words\n")
+        for _ in range(64):
+            os.write(1, b"more " * 10_000)
+        os.write(1, b"\nthe last words\n")
+        os._exit(3)
+
+    def beats(self, count):
+        for _ in range(int(count)):
+            time.sleep(0.4)
             vouch_driver._speaker._last = -math.inf
             vouch_driver.beat()
 
+    def touches(self, path):
+        Path(path).touch()
+
     def refuses(self, rest):
         raise Refused("too\nlong")
+
+    def refuses_wordlessly(self, _):
+        raise Refused
 
     def again(self, rest):
         raise Again("no memory")
@@ -93,7 +115,7 @@ class Model(vouch_driver.Model):
         kept = []
         while True:
             kept.append(bytearray(os.urandom(1 << 20)) * 32)
-            time.sleep(0.02)
+            time.sleep(0.01)
 
     def forks(self, path):
         """Leaves a process in its group, and one in a group and a session of its own, whose parent is gone."""
@@ -114,3 +136,7 @@ class Model(vouch_driver.Model):
         with open(path, "a") as file:
             file.write(f"{os.getpid()}\n")
         time.sleep(600)
+
+
+assert not {"SECRET_KEY", "VOUCH_PROGRAM_START"} & set(os.environ)
+assert os.environ["HF_HUB_OFFLINE"] == "1" and os.environ["HOME"] == os.environ["TMPDIR"] == os.getcwd()
