@@ -76,7 +76,11 @@ class Model(TorchModel):
             asked = without_places(asked, MARK)
             talk.append_message(talk.roles[0], shown + asked if index == 0 else asked)
             talk.append_message(talk.roles[1], answer)
-        return str(talk.get_prompt()) + (question.response or "")
+        return without_places(str(talk.get_prompt()) + (question.response or ""), TILE)
+
+    def encode(self, text: str) -> list[int]:
+        """See TorchModel.encode. Raises Refused for the token of an image's tile."""
+        return super().encode(without_places(text, TILE))
 
     def inputs(self, question: Question, prompt: str) -> dict[str, Any]:
         """See TorchModel.inputs; an image becomes tiles, each of them a row of tokens."""
@@ -86,8 +90,8 @@ class Model(TorchModel):
         for some in tiles:
             row = TILE * self.model.num_image_token * len(some)
             prompt = prompt.replace(MARK, f"<img>{row}</img>", 1)
-        given = super().inputs(question, prompt)
-        given["attention_mask"] = torch.ones_like(given["input_ids"])
+        ids = self.tensor([self.tokenizer(prompt)["input_ids"]])
+        given = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
         if tiles:
             given["pixel_values"] = torch.cat(tiles).to(self.device, self.model.dtype)
         return given

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import Any, Sequence
 
-from vouch_driver import Question, Refused, TorchModel, without_places
+from vouch_driver import Again, Question, Refused, TorchModel, without_places
 
 ABOUT = {
     "repository": "Yuliang-Liu/Monkey",
@@ -107,7 +107,9 @@ class Model(TorchModel):
 
         for path in question.images:
             if len(path.encode()) >= self.tokenizer.IMG_TOKEN_SPAN:
-                raise Refused(f"the path of an image has more than {self.tokenizer.IMG_TOKEN_SPAN - 1} bytes")
+                raise Again(
+                    f"{path} has more than {self.tokenizer.IMG_TOKEN_SPAN - 1} bytes; take a shorter TMPDIR"
+                )
             prompt = prompt.replace(PLACE, f"<img>{path}</img>", 1)
         ids = self.tensor([self.tokenizer(prompt)["input_ids"]])
         return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}

@@ -101,6 +101,7 @@ def ask(question):
         # as from_list_format of Qwen-VL's own repository; Monkey's copy leaves out the space
         query = f"Picture 1: <img>{image}</img>\n{question['text']}"
         prompt, ids = make_context(tokenizer, query, [], "You are a helpful assistant.", 6144, "chatml")
+        options["max_new_tokens"] += 1  # of a text without an end, `chat` drops the last token
         config = GenerationConfig(chat_format="chatml", max_window_size=6144, **options)
         text, _ = model.chat(tokenizer, query, None, generation_config=config)
     else:
