@@ -24,6 +24,7 @@ from vouch.tables.asked import LETTERS, TEXT
 
 END = 300.0
 STARTED = time.monotonic()
+pytestmark = pytest.mark.xdist_group("servers")  # one of each for all tests
 
 IMAGE = image(1)
 CAPITAL = "What is the capital of France?\nA. Rome\nB. Paris\nC. Lima\nAnswer with the letter."

@@ -38,7 +38,7 @@ Item = tuple[int | str | None, ...]
 """The cells of a row of items: id, TEXTS, category."""
 
 
-class Cell(NamedTuple):
+class ReleasedCell(NamedTuple):
     """A model's answers to a dataset."""
 
     dataset: str
@@ -52,15 +52,17 @@ class Release:
     pickles: cell -> its file. published: dataset -> (model, metric, value as printed) of each number.
     """
 
-    pickles: Mapping[Cell, Path]
+    pickles: Mapping[ReleasedCell, Path]
     published: Mapping[str, Sequence[tuple[str, str, str]]]
 
-    def cells(self, datasets: Sequence[str], models: Sequence[str]) -> list[Cell]:
+    def cells(self, datasets: Sequence[str], models: Sequence[str]) -> list[ReleasedCell]:
         """The cells that the release has or its tables name, of these datasets and models, by default of all.
 
         Raises UserError for a name that none of them has.
         """
-        numbers = {Cell(dataset, model) for dataset, rows in self.published.items() for model, _, _ in rows}
+        numbers = {
+            ReleasedCell(dataset, model) for dataset, rows in self.published.items() for model, _, _ in rows
+        }
         every = sorted({*self.pickles, *numbers})
         for name in datasets:
             check_name("dataset", name, sorted({cell.dataset for cell in every}), "--dataset")
@@ -139,7 +141,9 @@ def read_release(source: Path) -> Release:
     """Lists the pickles and reads the tables. Raises UserError."""
     if not source.is_dir():
         raise UserError(f"{_short(source)}: no such folder; give a clone of the release")
-    pickles = {Cell(path.stem, path.parent.name): path for path in sorted(source.glob("output/*/*.pkl"))}
+    pickles = {
+        ReleasedCell(path.stem, path.parent.name): path for path in sorted(source.glob("output/*/*.pkl"))
+    }
     published: dict[str, list[tuple[str, str, str]]] = {}
     for path in sorted(source.glob("tables/*.csv")):
         for dataset, model, value in _numbers(path):
@@ -177,7 +181,7 @@ def _is_number(text: str | None) -> bool:
         return False
 
 
-def _convert(folder: Path, release: Release, cells: Sequence[Cell]) -> int:
+def _convert(folder: Path, release: Release, cells: Sequence[ReleasedCell]) -> int:
     """Writes the files of a dataset; returns how many of its cells were written."""
     dataset = cells[0].dataset
     read: dict[str, tuple[list[Item], LogitRows]] = {}
@@ -189,7 +193,7 @@ def _convert(folder: Path, release: Release, cells: Sequence[Cell]) -> int:
     models = [model for model, (items, _) in read.items() if items == asked]
     for model, (items, _) in read.items():
         if model not in models:
-            _say(_difference(release.pickles[Cell(dataset, model)], items, asked, len(models)))
+            _say(_difference(release.pickles[ReleasedCell(dataset, model)], items, asked, len(models)))
     names = ("id", *TEXTS, "category")
     columns = [_column(name, cells_) for name, cells_ in zip(names, zip(*asked, strict=True), strict=True)]
     pq.write_table(pa.table(columns, names), folder / f"items-{dataset}.parquet")
