@@ -18,6 +18,8 @@
 # make scale  what the full matrix costs: runs at parts of it (PARTS="1000 100 10"), the runners on all of it
 # make reproduce   two clones, two runners, every byte compared (PROFILE=small takes minutes, the demo longer)
 # make bits   a few prompts on emulated processors of Intel and AMD: the same bytes as here? needs qemu-user (Debian)
+# make drivers CODE=FOLDER   drivers against their authors' code, as tests/drivers/test_drivers.py says; FOLDER has the
+#             clones, as OWNER/NAME
 # make easy_vqa   lays out the data of profiles/easy_vqa.yaml, which the package easy-vqa brings
 # make slurm  the pipeline on a real Slurm of this machine, disturbed; needs root, slurm-wlm and munge (Debian)
 # make targets  starts each of these with small settings in a clone, in under an hour, and prints what came of it;
@@ -41,6 +43,7 @@ PROFILE ?= demo
 TESTS ?=
 FLIPS ?= 3
 WORLDS ?= 204
+CODE ?= $(VOUCH_CODE)
 NAMES ?=
 INSTALL := TORCH=$(TORCH) $(PYTHON) tools/install.py
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH" HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
@@ -49,8 +52,8 @@ BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 # many containers set it: without bytecode each stage starts six seconds later
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo train check test real real-tests reader fuzz worlds screenshots crash scale reproduce bits easy_vqa slurm install everything \
-	browser servers shells tokenizers flips bench docs lint lock clean targets
+.PHONY: demo train check test real real-tests reader fuzz worlds screenshots crash scale reproduce bits drivers easy_vqa \
+	slurm install everything browser servers shells tokenizers flips bench docs lint lock clean targets
 
 demo: install
 	@$(RUN) dvc pull --quiet train || echo "demo: not all stored weights came; what is missing is trained"
@@ -88,6 +91,9 @@ fuzz: everything
 
 worlds: everything
 	@$(RUN) WORLDS=$(WORLDS) python -m pytest -q tests/report/test_worlds.py
+
+drivers: everything
+	@$(RUN) VOUCH_CODE="$(abspath $(CODE))" python -m pytest -q tests/drivers
 
 easy_vqa: everything
 	@mkdir -p build
