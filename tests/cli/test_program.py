@@ -210,6 +210,11 @@ def test_another_environment_or_other_letters_are_refused(
     monkeypatch.setenv("VOUCH_ENV_HERE", "/nowhere/python")
     with refused("VOUCH_ENV_HERE=/nowhere/python: no Python there"):
         load(before, CONFIG)
+    (locked / "no_python").write_bytes(b"\0")
+    (locked / "no_python").chmod(0o755)
+    monkeypatch.setenv("VOUCH_ENV_HERE", "no_python")
+    with refused(r"own does not start: \S+/no_python cannot be run \(Exec format error\)"):
+        load(before, CONFIG)
 
 
 def test_a_program_runs_only_by_name(locked: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch) -> None:

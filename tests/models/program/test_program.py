@@ -297,6 +297,13 @@ def test_two_at_once_and_a_run_that_stops_early(tmp_path: Path) -> None:
     assert len(letters(one, "fine a", "fine b")) == 2
 
 
+def test_a_driver_whose_guard_was_ended_is_started_again(tmp_path: Path) -> None:
+    engine = odd(tmp_path)
+    os.kill(vars(engine)["_child"]._process.pid, signal.SIGKILL)
+    assert isinstance(letters(engine, "fine")["fine"].answer, LetterAnswer)
+    assert engine.notes["restarts"] == 1 and len(left_over()) == 1
+
+
 def test_nothing_is_left_of_what_a_driver_starts(tmp_path: Path) -> None:
     engine = odd(tmp_path)
     letters(engine, f"forks {tmp_path / 'pids'}")

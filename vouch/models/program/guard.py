@@ -35,15 +35,20 @@ def main() -> None:
     most, answers, command = int(sys.argv[5]), int(sys.argv[6]), sys.argv[7:]
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)  # what the driver leaves behind becomes a child of this process
     printed, writes = os.pipe()
-    child = subprocess.Popen(
-        command,
-        stdout=writes,
-        stderr=writes,
-        pass_fds=[answers],
-        cwd=scratch,
-        start_new_session=True,
-        preexec_fn=lambda: _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL),
-    )
+    try:
+        child = subprocess.Popen(
+            command,
+            stdout=writes,
+            stderr=writes,
+            pass_fds=[answers],
+            cwd=scratch,
+            start_new_session=True,
+            preexec_fn=lambda: _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL),
+        )
+    except OSError as error:
+        shutil.rmtree(scratch, ignore_errors=True)
+        _report(f"{command[0]} cannot be run ({error.strerror})")
+        return
     for descriptor in (0, answers, writes):
         os.close(descriptor)  # so that each ends when the driver ends
     with (scratch / _PRINTED).open("wb", buffering=0) as file:
@@ -58,8 +63,12 @@ def main() -> None:
         else:
             os.replace(scratch / _PRINTED, log)
     shutil.rmtree(scratch, ignore_errors=True)
+    _report(ended or _how(child.returncode))
+
+
+def _report(ended: str) -> None:
     with contextlib.suppress(OSError):
-        print(json.dumps({"ended": ended or _how(child.returncode)}), flush=True)
+        print(json.dumps({"ended": ended}), flush=True)
 
 
 class _Output:
