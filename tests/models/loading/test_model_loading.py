@@ -146,7 +146,9 @@ def test_cuda_where_there_is_none() -> None:
 
 
 def test_unknown_engine_lists_the_known_ones() -> None:
-    with refused("engine transfomers is unknown; did you mean transformers\\? valid: openai, transformers"):
+    with refused(
+        "engine transfomers is unknown; did you mean transformers\\? valid: openai, program, transformers"
+    ):
         engine_kind("transfomers")
 
 

@@ -299,7 +299,10 @@ def test_two_at_once_and_a_run_that_stops_early(tmp_path: Path) -> None:
 
 def test_a_driver_whose_guard_was_ended_is_started_again(tmp_path: Path) -> None:
     engine = odd(tmp_path)
-    os.kill(vars(engine)["_child"]._process.pid, signal.SIGKILL)
+    guard = vars(engine)["_child"]._process.pid
+    (driver,) = map(int, Path(f"/proc/{guard}/task/{guard}/children").read_text().split())
+    os.kill(guard, signal.SIGKILL)
+    assert gone(driver)
     assert isinstance(letters(engine, "fine")["fine"].answer, LetterAnswer)
     assert engine.notes["restarts"] == 1 and len(left_over()) == 1
 
