@@ -20,6 +20,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from tools.real.serve import REAL, SITE, WEIGHTS
 
 FOLDER = REAL / "models"
@@ -166,23 +168,28 @@ MAKERS: dict[str, Callable[[Path, Path], None]] = {
 
 
 def make_models() -> Path:
-    """The folder of all models, made by this file's program; anew if what makes them has changed.
+    """The folder of all models, made by this file's program; anew if what makes them has changed. One process
+    makes them, others wait.
 
     Raises AssertionError with what the program said.
     """
     here = Path(__file__).parent
-    recipe = hashlib.sha256(b"".join((here / name).read_bytes() for name in MADE_BY)).hexdigest()
+    digest = hashlib.sha256(b"".join((here / name).read_bytes() for name in MADE_BY)).hexdigest()
     mark = FOLDER / "recipe"
-    if mark.exists() and mark.read_text("utf-8") == recipe:
-        return FOLDER
-    print("real: making models from the packages", flush=True)
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    names = [name for name in MAKERS if name != "tokenizer"]
-    command = [sys.executable, "-m", "tools.real.weights", str(SITE), str(FOLDER), *names]
-    done = subprocess.run(command, cwd=REAL.parents[1], capture_output=True, encoding="utf-8", check=False)
-    if done.returncode:
-        raise AssertionError(f"{' '.join(command)} gave {done.returncode}\n{done.stderr}")
-    mark.write_text(recipe, "utf-8")
+    FOLDER.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(FOLDER.with_name(f"{FOLDER.name}.lock")):
+        if mark.exists() and mark.read_text("utf-8") == digest:
+            return FOLDER
+        print("real: making models from the packages", flush=True)
+        shutil.rmtree(FOLDER, ignore_errors=True)
+        names = [name for name in MAKERS if name != "tokenizer"]
+        command = [sys.executable, "-m", "tools.real.weights", str(SITE), str(FOLDER), *names]
+        done = subprocess.run(
+            command, cwd=REAL.parents[1], capture_output=True, encoding="utf-8", check=False
+        )
+        if done.returncode:
+            raise AssertionError(f"{' '.join(command)} gave {done.returncode}\n{done.stderr}")
+        mark.write_text(digest, "utf-8")
     return FOLDER
 
 
