@@ -350,7 +350,8 @@ def test_means_of_likelihood_are_published_over_six_dimensions(make: Make) -> No
     model, other = "blip2_flan_t5_xl", "bliva"
     evidence = make(Made(accuracy={model: 0.63, other: 0.5}, categories=six, outputs=("likelihood",)))
     frame = evidence.dimensions
-    frame = frame.assign(parts=frame["dimension"].map(SETS).fillna(6))
+    online = frame["variation"].mask(frame["dimension"] == "dialogue", "dialogue_tests")
+    frame = frame.assign(parts=frame["dimension"].map(SETS).fillna(6), variation=online)
     faithful = frame.assign(protocol="faithful", value=frame["value"] - 0.0008)
     evidence = replace(evidence, dimensions=pd.concat([frame, faithful]), printed=read_printed(REFORM))
     shown = built(evidence, "reform")
@@ -361,6 +362,38 @@ def test_means_of_likelihood_are_published_over_six_dimensions(make: Make) -> No
     less = evidence.dimensions["parts"].where(frame["dimension"] != "spatial", 2)
     few = built(replace(evidence, dimensions=evidence.dimensions.assign(parts=less)), "reform")
     assert {name for (name,) in beside(few["Table 1"], slice(1, 2))} == set(six) - {"spatial"}
+
+
+def test_dialogues_count_if_they_show_the_models_own_earlier_answers(make: Make) -> None:
+    """Prompts without a history measure something else than the paper's online dialogues."""
+    rows = [
+        standing("blip2_flan_t5_xl", metric, value, output="text", dataset=dataset, variation=variation)
+        for dataset, off in (("vqa_mt", 0.0), ("visdial", 0.1))
+        for variation, value in (("tests", 0.9), ("dialogue_tests", 0.6797 - off), ("original", 0.8))
+        for metric in ("accuracy", "turn_correlation", "instability")
+    ]
+    two = Made(datasets=("vqa_mt", "visdial"))
+    evidence = replace(asked(make(two), rows), printed=read_printed(REFORM))
+    shown = built(evidence, "reform")["Table 20"]
+    assert beside(shown, slice(1, 5)) == [
+        ["visdial", "Acc", "55.53", "57.97"], ["vqa_mt", "Acc", "67.97", "67.97"], ["Avg.", "Acc", "61.75", "62.97"],
+        ["visdial", "Instability", "0.24", "0.58"], ["vqa_mt", "Instability", "0.20", "0.68"],
+        ["Avg.", "Instability", "0.22", "0.63"],
+        ["visdial", "Correlation", "-0.93", "0.58"], ["vqa_mt", "Correlation", "-0.26", "0.68"],
+    ]  # fmt: skip
+    without = [row for row in rows if row["variation"] != "dialogue_tests"]
+    reasons = dict(reviewed(asked(make(two), without), "reform").reasons)
+    assert reasons["Table 20"] == "needs the variation dialogue_tests, or dialogue, and questions with turns"
+    evidence = make(Made(categories=("dialogue", "spatial"), outputs=("likelihood",)))
+    dimensions = evidence.dimensions
+    general = built(evidence, "reform")["Table 1"].grids[0]
+    assert not any("dialogue" in column.label for column in general.columns)
+    talked = dimensions[dimensions["dimension"] == "dialogue"]
+    talked = talked.assign(variation="dialogue_tests", protocol="faithful", value=0.125)
+    evidence = replace(evidence, dimensions=pd.concat([dimensions, talked]))
+    general = built(evidence, "reform")["Table 1"].grids[0]
+    column = next(place for place, one in enumerate(general.columns) if one.label == "Acc dialogue")
+    assert {row[column].text.split()[0] for row in general.rows} == {"12.50"}
 
 
 def test_reform_stands_beside_the_paper_on_every_set(make: Make) -> None:

@@ -240,7 +240,11 @@ PAPER = Paper(
             for number, shows, caption, sets, outputs in DIMENSIONS
         ),
         Entry("Table 19", "Captions, CIDEr.", tables.captions),
-        Entry("Table 20", "Dialogues: accuracy, and how it changes with the turn.", tables.dialogue),
+        Entry(
+            "Table 20",
+            "Dialogues with the model's own answers: accuracy by turn, instability.",
+            tables.dialogue,
+        ),
         Entry("Table 21", "Table 3 for all models and datasets.", partial(tables.hit_rate, "21")),
         Entry("Table 22", "Ranks of models with and without COCO in training.", tables.coco),
         Entry(

@@ -65,6 +65,11 @@ OUT_OF_DOMAIN = ("pets37", "flowers102", "textcaps", "nocaps", "wikihow", "winog
 BY_LABEL = {label: name for name, label in MODELS.items()}
 OUTPUT_NAMES = {TEXT: "generation", LIKELIHOOD: "likelihood"}
 TESTS = "tests"
+AVERAGED = ("Acc", "Instability")
+"""Measures of table 20 of which the paper prints means over the datasets."""
+ONLINE = ("dialogue_tests", "dialogue")
+"""Variations that show the model's own earlier answers. The paper asks the first: five tests of each
+question."""
 # If the likelihood needs other prompts, it is asked in a separate entry of the dataset.
 SUFFIX = "_likelihood"
 NO_SETS = "no dataset of that dimension of ReForm-Eval"
@@ -91,14 +96,23 @@ def _datasets(lookup: Lookup, wanted: Sequence[str] | None, output: str) -> dict
     return {key: name for key, name in names.items() if wanted is None or name in wanted}
 
 
-def long(lookup: Lookup, measures: Sequence[Measure], wanted: Sequence[str] | None = None) -> pd.DataFrame:
-    """The measures by dataset of the benchmark, from the main evaluation or else the original prompts."""
+def long(
+    lookup: Lookup, measures: Sequence[Measure], wanted: Sequence[str] | None = None, online: bool = False
+) -> pd.DataFrame:
+    """The measures by dataset of the benchmark, from the main evaluation or else the original prompts.
+
+    Of the benchmark's dialogues only prompts that show the model's own earlier answers count. online: of all
+    datasets only such prompts.
+    """
     parts = [pd.DataFrame(columns=["model", "dataset", "measure"])]
     for index, measure in enumerate(measures):
         for dataset, name in _datasets(lookup, wanted, measure.output).items():
-            tested = TESTS in lookup.evidence.variations(dataset)
-            frame = lookup.of(replace(measure, variation=TESTS if tested else ORIGINAL))
-            parts.append(frame[frame["dataset"] == dataset].assign(dataset=name, measure=index))
+            asked = lookup.evidence.variations(dataset)
+            candidates = ONLINE if online or name in DIALOGUE else (TESTS, ORIGINAL)
+            variation = next((one for one in candidates if one in asked), None)
+            if variation is not None:
+                frame = lookup.of(replace(measure, variation=variation))
+                parts.append(frame[frame["dataset"] == dataset].assign(dataset=name, measure=index))
     return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
@@ -240,22 +254,32 @@ def captions(lookup: Lookup) -> Built:
 
 
 def dialogue(lookup: Lookup) -> Built:
-    """Table 20: datasets whose questions have turns."""
+    """Table 20: conversations that show the model's own earlier answers."""
     parts = []
     for output, noun in OUTPUT_NAMES.items():
         measures = with_sampled(
             accuracy(output),
+            Measure("Instability", "instability", output=output, scale=1, better="low"),
             Measure("Correlation", "turn_correlation", output=output, scale=1),
             Measure("Slope", "turn_slope", output=output, scale=1, digits=3),
         )
-        frame = long(lookup, measures)
-        with_turns = set(frame.loc[frame["measure"] == 1, "dataset"])
+        frame = long(lookup, measures, online=True)
+        with_turns = set(frame.loc[frame["measure"] == 2, "dataset"])
         if with_turns:
-            frame = frame[frame["dataset"].isin(with_turns)]
+            averaged = [index for index, one in enumerate(measures) if one.label.startswith(AVERAGED)]
+            both = frame[frame["measure"].isin(averaged) & frame["dataset"].isin(DIALOGUE)]
+            mean = with_mean(both, DIALOGUE)
+            frame = pd.concat([frame[frame["dataset"].isin(with_turns)], mean[mean["dataset"] == MEAN]])
             caption = f"dialogues, {noun}; accuracy against the number of the turn"
-            prints = printed(lookup, "reform_tables", ("accuracy", "correlation"), output=noun)
-            parts.append(_table(lookup, caption, frame, measures, sorted(with_turns), prints, f"-{noun}"))
-    return joined(parts, "no dataset of dialogues")
+            prints = printed(lookup, "reform_tables", ("accuracy", "instability", "correlation"), output=noun)
+            prints |= {
+                (index, model, MEAN): cell
+                for (index, model, name), cell in prints.items()
+                if name == "dialogue"
+            }
+            heads = (*sorted(with_turns), MEAN)
+            parts.append(_table(lookup, caption, frame, measures, heads, prints, f"-{noun}"))
+    return joined(parts, "needs the variation dialogue_tests, or dialogue, and questions with turns")
 
 
 def general(lookup: Lookup) -> Built:
@@ -265,11 +289,10 @@ def general(lookup: Lookup) -> Built:
     the mean ranks need, in addition, exactly the paper's models.
     """
     frame = lookup.evidence.dimensions
-    frame = frame[frame["variation"] == (TESTS if TESTS in set(frame["variation"]) else ORIGINAL)]
     measures = (Measure("Acc", "accuracy"), Measure("Rank", "rank", scale=1, digits=1))
     parts = []
     for output, noun in OUTPUT_NAMES.items():
-        own = frame[frame["output"] == output].rename(columns={"dimension": "dataset"})
+        own = _main_evaluation(frame[frame["output"] == output]).rename(columns={"dimension": "dataset"})
         if own.empty:
             continue
         whole = set(own.loc[own["parts"] == own["dataset"].map(SETS), "dataset"])
@@ -285,6 +308,22 @@ def general(lookup: Lookup) -> Built:
         names = sorted(set(both["dataset"]), key=lambda name: (name == OVERALL, name))
         parts.append(_table(lookup, f"by dimension, {noun}", both, measures, names, prints, f"-{noun}"))
     return joined(parts, "no model was asked for texts or likelihoods")
+
+
+def _main_evaluation(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of one output that table 1 shows: of the main evaluation, dialogues with earlier answers."""
+    asked = set(frame["variation"])
+    main = frame[frame["variation"] == (TESTS if TESTS in asked else ORIGINAL)]
+    dialogues = frame["dimension"] == "dialogue"
+    if not dialogues.any():
+        return main
+    asked = set(frame.loc[dialogues, "variation"])
+    online = frame[dialogues & (frame["variation"] == next((one for one in ONLINE if one in asked), None))]
+    parts = pd.concat([main[~main["dimension"].isin(["dialogue", OVERALL])], online])
+    groups = parts.groupby(["protocol", "model"])
+    overall = groups[["value", "rank"]].mean().assign(parts=groups.size()).reset_index()
+    whole = overall["protocol"].map(parts.groupby("protocol")["dimension"].nunique())
+    return pd.concat([parts, overall[(overall["parts"] == whole) & (whole > 1)].assign(dimension=OVERALL)])
 
 
 def hit_rate(number: str, lookup: Lookup) -> Built:

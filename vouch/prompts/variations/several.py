@@ -8,9 +8,11 @@ import random
 from dataclasses import replace
 from functools import lru_cache
 
-from vouch.prompts.draft import ORDER, TEMPLATE, WORDS, Draft
+from vouch.prompts.draft import ORDER, TEMPLATE, WORDS, Draft, prompt_id, start
+from vouch.prompts.fit import names_others
 from vouch.prompts.template import LABELS
 from vouch.prompts.variations import variation
+from vouch.prompts.variations.conversation import CONVERSATION, conversation, repeated_options
 
 MOST_TESTS, TESTS = 50, 5  # the authors ask five
 NAMING = "options that [name others](#limits-of-a-variation)"
@@ -109,6 +111,40 @@ def worded(draft: Draft, test: int) -> Draft:
 def _tests(draft: Draft, level: int) -> list[Draft]:
     """The tests of ReForm-Eval's main evaluation."""
     return [shuffled(worded(draft, test), test) for test in range(1, level + 1)]
+
+
+@variation(
+    "dialogue_tests",
+    "dialogue in several tests, with the model's own earlier choices",
+    does="the questions of a conversation in the prompts of `tests`; the earlier questions come first, each "
+    "with the option that the model chose most often in its tests",
+    skips=f"items in no conversation, conversations with {NAMING}",
+    changes=CONVERSATION,
+    levels=MOST_TESTS,
+    default_level=TESTS,
+    counts_prompts=True,
+    repeats_options=True,
+)
+def _in_several_tests(draft: Draft, level: int) -> list[Draft] | None:
+    """The online multi-round setting of ReForm-Eval. Earlier questions show their options in their own order.
+
+    Of equally common choices the first counts. The earlier prompts are those of the same variation.
+    """
+    turns = draft.item.turns
+    if not draft.asked or (draft.template.shows_options and any(names_others(one.options) for one in turns)):
+        return None
+    drafts = []
+    for test in range(1, level + 1):
+        shown = shuffled(worded(draft, test), test)
+        changed = conversation(shown, lambda number, _: f"{{answer {number}}}")
+        if changed is None:
+            return None
+        earlier = [
+            tuple(prompt_id(turn.id, draft.variation, one) for one in range(1, level + 1)) for turn in turns
+        ]
+        options = [repeated_options(start(turn, shown.template, draft.variation)) for turn in turns]
+        drafts.append(changed._replace(earlier=tuple(earlier), earlier_options=tuple(options)))
+    return drafts
 
 
 @variation(
