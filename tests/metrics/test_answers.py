@@ -198,20 +198,61 @@ def test_relaxed_accuracy(text: str, reference: str, value: float) -> None:
         ("go and stop", "stop go", 0, 1),
         ("Go!", "stop go", 0, 0.5),
         ("it's", "its", 1, 1),
-        ("anything", "...", 0, 0),
-        ("3.5 l", "35", 0, 0),
-        ("1/2 cup", "12", 0, 0),
-        ("10:30 am", "1030", 0, 0),
-        ("-5 C", "5", 0, 0),
-        (".5 l", "5", 0, 0),
-        (".5 l", "0.50", 1, 1),
+        ("anything", "...", 1, 0),
+        ("?", "...", 0, 0),
+        ("3.5 l", "35", 1, 0),
+        ("1/2 cup", "12", 1, 0),
+        ("10:30 am", "1030", 1, 0),
+        ("-5 C", "5", 1, 0),
+        (".5 l", "5", 1, 0),
+        (".5 l", "0.50", 0, 1),
         ("1,000 men", "1000", 1, 1),
         ("Room 5.", "5", 1, 1),
+        ("stop\ngo", "stop go", 0, 1),
+        ("l'été ici", "été", 0, 0),
+        ("été", "ÉTÉ!", 1, 1),
+        ("出口 here", "出口", 1, 1),
+        ("出口", "入口", 0, 0),
+        ("", "出口", 0, 0),
     ],
 )
 def test_words_of_an_ocr_answer(text: str, reference: str, whole: float, share: float) -> None:
     assert score("ocr_contains", text, reference) == whole
     assert score("word_accuracy", text, reference) == share
+
+
+INVOICE = "The guests sat down at the table number 7 and then the waiter brought the bill for the total amount of 35 dollars"
+
+
+def test_a_number_anywhere_in_a_long_text_counts() -> None:
+    """The authors of ReForm-Eval look for the reference alone, however long the text is."""
+    for number, correct in (("7", 1), ("35", 1), ("3", 0), ("dollars", 1), ("table number 7", 1)):
+        assert (
+            score("ocr_contains", f"{INVOICE}.", number) == score("kie_contains", INVOICE, number) == correct
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "correct"),
+    [
+        ("It's THE Total: 1,000", "1000", 1),
+        ("two pages", "2", 1),
+        ("2 pages", "two", 1),
+        ("a page", "the page", 1),
+        ("dont sign", "don't", 1),
+        ("3.5 l", "35", 0),
+        ("3.5 l", "3.5", 1),
+        ("black/white", "white", 1),
+        ("November", "November 5", 0),
+        ("Nov. 5", "nov 5", 1),
+        ("costs $5", "$5", 0),
+        ("", "5", 0),
+        ("signed", "sign", 0),
+    ],
+)
+def test_key_information_is_sought_as_vqa_normalises_it(text: str, reference: str, correct: float) -> None:
+    assert score("kie_contains", text, reference) == correct
+    assert score("kie_contains", text, "nothing of it", reference) == correct, "the best reference counts"
 
 
 def test_cider_d_by_hand() -> None:

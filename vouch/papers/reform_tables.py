@@ -195,7 +195,7 @@ INSTABILITY = {
     for column, label, variation, output in (
         ("instruction", "Instruction", "instruction", TEXT),
         ("order", "Order", "shuffled", TEXT),
-        ("mark", "Option label", "labels", TEXT),
+        ("mark", "Option label", "labels_drawn", TEXT),
         ("likelihood_instruction", "Likelihood, instruction", "instruction", LIKELIHOOD),
     )
 }
@@ -345,7 +345,7 @@ def hit_rate(number: str, lookup: Lookup) -> Built:
 def _shaken(lookup: Lookup, measures: Sequence[Measure]) -> pd.DataFrame:
     frame = lookup.long(measures)
     if frame.empty:
-        raise Absent("needs the variations instruction, shuffled and labels")
+        raise Absent("needs the variations instruction, shuffled and labels_drawn")
     return frame.assign(dataset=frame["dataset"].str.removesuffix(SUFFIX))
 
 

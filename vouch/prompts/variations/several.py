@@ -10,11 +10,12 @@ from functools import lru_cache
 
 from vouch.prompts.draft import ORDER, TEMPLATE, WORDS, Draft, prompt_id, start
 from vouch.prompts.fit import names_others
-from vouch.prompts.template import LABELS
+from vouch.prompts.template import LABELS, Labels
 from vouch.prompts.variations import variation
 from vouch.prompts.variations.conversation import CONVERSATION, conversation, repeated_options
 
 MOST_TESTS, TESTS = 50, 5  # the authors ask five
+ALPHABETS: tuple[Labels, ...] = ("lower", "digits", "upper")
 NAMING = "options that [name others](#limits-of-a-variation)"
 _RANDOM = random.Random()  # seeded before every use: a new one for each order takes twice as long
 
@@ -155,10 +156,38 @@ def _in_several_tests(draft: Draft, level: int) -> list[Draft] | None:
     changes=TEMPLATE,
 )
 def _in_every_alphabet(draft: Draft) -> list[Draft] | None:
-    """The authors draw the labels at random; here each alphabet is asked once."""
-    template, own = draft.template, len(draft.order)
-    if not own or not template.shows_options or own + len(template.added_to(own)) > len(LABELS["digits"]):
+    """Test k has the k-th alphabet."""
+    return [_labelled(draft, labels) for labels in ALPHABETS] if _can_be_labelled(draft) else None
+
+
+@variation(
+    "labels_drawn",
+    "options labelled by alphabets drawn at random",
+    does="several prompts, each with the labels of an alphabet drawn for it: a, b, c; 1, 2, 3; or A, B, C",
+    skips="the same",
+    changes=TEMPLATE,
+    levels=MOST_TESTS,
+    default_level=TESTS,
+    counts_prompts=True,
+)
+def _drawn_alphabets(draft: Draft, level: int) -> list[Draft] | None:
+    """The random option marks of ReForm-Eval: every test draws one of the alphabets, all equally likely.
+
+    The item's id decides; the authors' code sets no seed.
+    """
+    if not _can_be_labelled(draft):
         return None
-    return [
-        draft._replace(template=template.changed(labels=labels)) for labels in ("lower", "digits", "upper")
-    ]
+    drafts = []
+    for test in range(1, level + 1):
+        _RANDOM.seed(f"labels/{draft.item.id}/{test}")
+        drafts.append(_labelled(draft, _RANDOM.choice(ALPHABETS)))
+    return drafts
+
+
+def _can_be_labelled(draft: Draft) -> bool:
+    template, own = draft.template, len(draft.order)
+    return bool(own and template.shows_options and own + len(template.added_to(own)) <= len(LABELS["digits"]))
+
+
+def _labelled(draft: Draft, labels: Labels) -> Draft:
+    return draft._replace(template=draft.template.changed(labels=labels))
