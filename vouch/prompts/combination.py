@@ -116,6 +116,8 @@ def _misleads(first: Draft, draft: Draft) -> bool:
     options = draft.item.options
     if options is not first.item.options or not draft.template.shows_options:  # the options are not shown
         return False
+    if draft.earlier_options and any(names_others(turn.options) for turn in draft.item.turns):
+        return True  # the tests of that turn would move them, so it has none to repeat
     moved = draft.order != first.order and names_others(options)
     return moved or (draft.template.labels != first.template.labels and names_letters(options))
 

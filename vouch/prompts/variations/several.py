@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import lru_cache
 
 from vouch.prompts.draft import ORDER, TEMPLATE, WORDS, Draft, prompt_id, start
-from vouch.prompts.fit import names_others
 from vouch.prompts.template import LABELS, Labels
 from vouch.prompts.variations import variation
 from vouch.prompts.variations.conversation import CONVERSATION, conversation, repeated_options
@@ -131,10 +130,9 @@ def _in_several_tests(draft: Draft, level: int) -> list[Draft] | None:
 
     Of equally common choices the first counts. The earlier prompts are those of the same variation.
     """
-    turns = draft.item.turns
-    if not draft.asked or (draft.template.shows_options and any(names_others(one.options) for one in turns)):
+    turns, drafts = draft.item.turns, []
+    if not draft.asked:
         return None
-    drafts = []
     for test in range(1, level + 1):
         shown = shuffled(worded(draft, test), test)
         changed = conversation(shown, lambda number, _: f"{{answer {number}}}")
