@@ -19,7 +19,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Any
 
-from vouch.models.config import ExtractConfig
+from vouch.models.config import BeamSearch, ExtractConfig
 from vouch.models.engine import Decoding
 from vouch.models.replies import Pending, Prompt, Replies, fill
 from vouch.tables.asked import (
@@ -123,13 +123,19 @@ class Keys:
     """Keys of answers: SHA-256 over everything that can change one, and nothing else.
 
     base: the part that all answers of a run share (the model's pin, the engine, revisions, settings).
-    answer_prefix: begins an answer whose letter is read, if the prompt gives no beginning.
+    answer_prefix: begins an answer whose letter is read, if the prompt gives no beginning. search: the beam
+    search in place of greedy decoding; only then it is part of a key.
     """
 
     def __init__(
-        self, base: Mapping[str, Any], config: ExtractConfig, answer_prefix: str | None = None
+        self,
+        base: Mapping[str, Any],
+        config: ExtractConfig,
+        answer_prefix: str | None = None,
+        search: BeamSearch | None = None,
     ) -> None:
         self._base, self._config, self._answer_prefix = dict(base), config, answer_prefix
+        self._search = search
 
     def pack(self, output: str, prompts: Sequence[Prompt]) -> KeyedPack:
         """The pack of some prompts; for text exactly one."""
@@ -143,7 +149,8 @@ class Keys:
             members = [Member(prompt, (_digest([pack, index]),)) for index, prompt in enumerate(prompts)]
             return KeyedPack(output, tuple(members))
         decodings = tuple(self._decodings(pack, prompts[0]["variation"]))
-        keys = tuple(_digest([pack, one.temperature, one.sample, one.seed]) for one in decodings)
+        drawn = [(one, [pack, one.temperature, one.sample, one.seed]) for one in decodings]
+        keys = tuple(_digest([*key, *([vars(one.search)] if one.search else [])]) for one, key in drawn)
         return KeyedPack(output, (Member(prompts[0], keys, decodings),))
 
     def refused(self, output: str, prompt: Prompt, problem: str) -> KeyedPack:
@@ -152,7 +159,7 @@ class Keys:
         return KeyedPack(output, (replace(member, keys=(), problem=problem),))
 
     def _decodings(self, pack: str, variation: str) -> Iterator[Decoding]:
-        yield Decoding()
+        yield Decoding(search=self._search)
         for sampling in self._config.sampling:
             for sample in range(1, sampling.samples + 1) if sampling.of_variation(variation) else ():
                 drawn = _digest([pack, sampling.temperature, sample, self._config.seed])

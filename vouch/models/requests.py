@@ -42,6 +42,11 @@ class Session:
         self.max_tokens = config.max_tokens_of.get(pin.model, config.max_tokens)
         self._pin, self.sees, self.unsupported = pin, pin.sees, unsupported_outputs(pin)
         self._kind = engine_kind(pin.engine)
+        if pin.model in config.beam_search and not self._kind.searches:
+            raise UserError(
+                f"extract.beam_search: {pin.model} is asked through {pin.engine}, which cannot be told to "
+                "search with beams; leave the model out"
+            )
         revisions = [self._kind.revision, opening.REVISION]
         self.revision = f"{pin.engine}/{'.'.join(map(str, revisions))}"
         self._settings = {name: getattr(config, name) for name in self._kind.settings}
@@ -69,7 +74,8 @@ class Session:
         """The keys of its answers to a dataset."""
         base = {"pin": self._pin.digest, "engine": self.revision, "settings": self._settings}
         sampling = self.config.sampled(self.name, dataset)
-        return Keys(base, self.config.model_copy(update={"sampling": sampling}), self._pin.answer_prefix)
+        config, search = self.config.model_copy(update={"sampling": sampling}), self.config.beam_search
+        return Keys(base, config, self._pin.answer_prefix, search.get(self.name))
 
     def cache(self, output: str, dataset: str) -> WorkCache:
         """The work cache of one kind of answer, with a folder of its own for the dataset."""

@@ -8,7 +8,7 @@ import pytest
 from tests.models.project import image, prompt, recipe
 from tests.refusals import refused
 from vouch.images.opening import render
-from vouch.models.config import ExtractConfig, Sampling
+from vouch.models.config import BeamSearch, ExtractConfig, Sampling
 from vouch.models.packs import PACK_PROMPTS, KeyedPack, Keys, groups
 from vouch.models.replies import Reply
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
@@ -33,6 +33,17 @@ def packs(
 def key(output: str, base: dict[str, Any] = BASE, config: ExtractConfig = CONFIG, **columns: Any) -> bytes:
     wanted = Keys(base, config).pack(output, [{**row("q1/original"), **columns}])
     return wanted.members[0].keys[0]
+
+
+def test_a_beam_search_is_part_of_the_keys_of_greedy_texts_alone() -> None:
+    rows = [row("q1/original", outputs=ALL)]
+    plain, five = Keys(BASE, CONFIG), Keys(BASE, CONFIG, search=BeamSearch(beams=5))
+    six = Keys(BASE, CONFIG, search=BeamSearch(beams=6))
+    for output in (LETTERS, LIKELIHOOD):
+        assert plain.pack(output, rows) == five.pack(output, rows)
+    greedy, searched, other = (keys.pack(TEXT, rows).members[0] for keys in (plain, five, six))
+    assert len({greedy.keys[0], searched.keys[0], other.keys[0]}) == 3
+    assert searched.decodings[0].search == BeamSearch(beams=5) and greedy.decodings[0].search is None
 
 
 def test_the_prefix_of_a_model_begins_answers_whose_letter_is_read() -> None:
