@@ -4,8 +4,12 @@ First the names; then accuracy and instability of the main evaluation by dataset
 then the tables: by dimension, by kind of change, and the facts on record about datasets and models.
 """
 
+import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
 import pandas as pd
 
@@ -55,6 +59,33 @@ COCO = {
     "Pre-training without COCO": ("llava_vicuna_7b", "minigpt4"),
 }
 """The two groups of models of table 22 (appendix C.4)."""
+_COUNTS = ("parameters", "tokens", "size")
+"""Ends of the names of facts that are counts."""
+
+
+@cache
+def _printed_facts() -> dict[str, dict[str, Any]]:
+    """What the paper says of its models: tables 7 and 8, and the groups of appendix C.4.
+
+    In the text of the PDF one name of the group `filtered` is lost.
+    """
+    with files(__package__).joinpath("reform_models.csv").open(encoding="utf-8") as file:
+        return {
+            row.pop("model"): {
+                key: int(value) if key.endswith(_COUNTS) else value for key, value in row.items() if value
+            }
+            for row in csv.DictReader(file)
+        }
+
+
+def facts(lookup: Lookup) -> dict[str, dict[str, Any]]:
+    """The facts on record about the models here; the paper's where models.lock has none."""
+    return {
+        name: {**_printed_facts().get(name, {}), **lookup.evidence.facts.get(name, {})}
+        for name in lookup.order
+    }
+
+
 IN_DOMAIN = (
     *("coco_mci", "coco_goi", "coco_mos", "coco_counting", "refcoco", "coco_text", "vqa_v2", "ok_vqa"),
     *("a_okvqa", "a_okvqra", "a_okvqar", "vsr", "coco_itm", "coco_its", "coco_caption", "flickr30k"),
@@ -380,9 +411,8 @@ def coco(lookup: Lookup) -> Built:
 
 def modules(lookup: Lookup) -> Built:
     """Table 2: models that share both encoder and connector form one row."""
-    facts = lookup.evidence.facts
-    wide = means(lookup)
-    parts = [[facts.get(name, {}).get(key) for key in ("vision_encoder", "connector")] for name in wide.index]
+    known, wide = facts(lookup), means(lookup)
+    parts = [[known.get(name, {}).get(key) for key in ("vision_encoder", "connector")] for name in wide.index]
     kinds = [" + ".join(map(str, each)) if all(each) else None for each in parts]
     mean = wide.groupby(pd.Series(kinds, wide.index, name="model")).mean()
     if len(mean) < 2:
@@ -428,7 +458,7 @@ def known(title: str, keys: Mapping[str, str], lookup: Lookup) -> Built:
     """The facts on record about the models: a row for each model for which any of the keys is known."""
     body = []
     for name, label in lookup.models(MODELS).items():
-        values = [lookup.evidence.facts.get(name, {}).get(key) for key in keys]
+        values = [facts(lookup).get(name, {}).get(key) for key in keys]
         if any(value is not None for value in values):
             body.append([named(name, label), *map(_fact, values)])
     heads = (Column("Model"), *map(Column, keys.values()))
