@@ -163,14 +163,19 @@ def means(lookup: Lookup) -> pd.DataFrame:
     return found["mean"].where(found["count"] == most).dropna(how="all").dropna(axis=1, how="all")
 
 
+def _cider(lookup: Lookup) -> Measure:
+    """CIDEr as the authors compute it, or else of tokenized captions."""
+    known = set(lookup.evidence.leaderboard["metric"])
+    return Measure("CIDEr", "cider" if "cider" in known else "cider_d", output=TEXT, better="high")
+
+
 def coco_ranks(lookup: Lookup) -> pd.DataFrame:
     """model (a group of `COCO`), dataset, value: the mean rank of the group's models among all models here.
 
     Texts rank by accuracy, captions by CIDEr; the datasets are those of table 22 that all models here have.
     """
     sets = (*IN_DOMAIN, *OUT_OF_DOMAIN)
-    cider = Measure("CIDEr", "cider_d", output=TEXT, better="high")
-    frame = pd.concat([long(lookup, [accuracy(TEXT)], sets), long(lookup, [cider], sets)])
+    frame = pd.concat([long(lookup, [accuracy(TEXT)], sets), long(lookup, [_cider(lookup)], sets)])
     if frame.empty:
         raise Absent("no dataset of table 22 was asked for texts")
     frame = frame.dropna(subset=["value"]).drop_duplicates(["model", "dataset"])
@@ -275,7 +280,7 @@ def dimension(title: str, sets: Sequence[str], outputs: Sequence[str], lookup: L
 
 def captions(lookup: Lookup) -> Built:
     """Table 19."""
-    measures = with_sampled(Measure("CIDEr", "cider_d", output=TEXT, better="high"))
+    measures = with_sampled(_cider(lookup))
     frame = long(lookup, measures)
     over = dict.fromkeys(name for name in (*CAPTIONS, *frame["dataset"]) if name in set(frame["dataset"]))
     if not over:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from unicodedata import normalize
 
 import numpy as np
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import LCSseq, Levenshtein
 
 from vouch.metrics.metric import SHARE, Formulas
 from vouch.metrics.text.numbers import Quantity, number, quantity
@@ -293,13 +293,51 @@ Grams = Counter[tuple[str, ...]]
 )
 def cider_d(texts: Sequence[str], references: References) -> list[float]:
     """[n] in 0 ... 10; NaN if every gram of a row's references is among those of all rows."""
-    known = [[_grams(caption_words(one)) for one in each] for each in references]
+    return _cider(texts, references, caption_words)
+
+
+@_of_rows(
+    "cider",
+    "CIDEr, untokenized",
+    "CIDEr-D of words as they stand between blanks, with their case and punctuation, 0 to 10",
+    "captions of ReForm-Eval's code, Li et al. 2023",
+    unit="",
+)
+def cider(texts: Sequence[str], references: References) -> list[float]:
+    """[n] in 0 ... 10: pycocoevalcap's scorer without its tokenizer. NaN as for cider_d."""
+    return _cider(texts, references, str.split)
+
+
+def _cider(texts: Sequence[str], references: References, words: Callable[[str], list[str]]) -> list[float]:
+    known = [[_grams(words(one)) for one in each] for each in references]
     seen: Grams = Counter()
     for each in known:
         seen.update(gram for gram in set().union(*each))
     total = math.log(max(len(known), 1))
     pairs = zip(texts, known, strict=True)
-    return [_score(_grams(caption_words(text)), each, seen, total) for text, each in pairs]
+    return [_score(_grams(words(text)), each, seen, total) for text, each in pairs]
+
+
+BETA = 1.2
+
+
+@_of_rows(
+    "rouge_l",
+    "ROUGE-L",
+    "F of the longest common subsequence of words between blanks, recall counting 1.44 times",
+    "Lin 2004, as in ReForm-Eval's code",
+)
+def rouge_l(texts: Sequence[str], references: References) -> list[float]:
+    """[n] in 0 ... 1, as pycocoevalcap without its tokenizer: the best precision with the best recall."""
+    scores = []
+    for text, known in zip(texts, references, strict=True):
+        said, wanted = text.split(" "), [one.split(" ") for one in known]
+        common = [LCSseq.similarity(said, one) for one in wanted]
+        precision = max(common) / len(said)
+        recall = max(count / len(one) for count, one in zip(common, wanted, strict=True))
+        total = recall + BETA**2 * precision
+        scores.append(min(1.0, (1 + BETA**2) * precision * recall / total) if total else 0.0)
+    return scores
 
 
 def caption_words(text: str) -> list[str]:
