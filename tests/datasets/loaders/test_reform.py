@@ -422,9 +422,9 @@ def test_counts_that_are_known_are_checked(project) -> None:
     put(project, file, record([row] * 79, "1.0", "test"))
     with pytest.raises(UserError, match="items: 80 expected, 79 found"):
         items(project, "winoground", expect={})
-    put(project, "CLEVR/clevr_core_multiple_choice.json", record([], "2.0", "val"))
+    put(project, "VQA_v2/vqa_val_10p.json", record([], "2.0", "COCO_val2014"))
     with pytest.raises(UserError, match=r"is not known here; write settings\.expect"):
-        items(project, "clevr", expect={})
+        items(project, "vqa_v2", expect={})
 
 
 def test_from_the_hub(project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
