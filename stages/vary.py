@@ -24,7 +24,15 @@ from vouch.prompts.combination import load_variation
 from vouch.prompts.config import config_of
 from vouch.prompts.exchange import Exchanges, check_known, comparable, decisions_path, read_decisions
 from vouch.prompts.template import read_template
-from vouch.tables.asked import ITEMS, PROMPTS, REWRITES, items_path, prompts_path, rewrites_path
+from vouch.tables.asked import (
+    ITEMS,
+    PROMPTS,
+    REWRITES,
+    items_path,
+    prompts_path,
+    prompts_schema,
+    rewrites_path,
+)
 
 
 def read_exchanges(name: str, source: Path) -> Exchanges:
@@ -46,7 +54,8 @@ def main(run: Run) -> None:
     builder = ItemBuilder(rewrites, read_exchanges(name, source), keeping(config, template))
     variations = [load_variation(variation) for variation in config.variations]
     prompts = Prompts(variations, template, config.name, text_cap(template, source), config.asked)
-    with PROMPTS.writer(prompts_path(name)) as table:
+    columns = prompts_schema(any(variation.repeats_options for variation in variations))
+    with PROMPTS.writer(prompts_path(name), columns) as table:
         items = run.progress(read_items(source, builder), total=total, label=f"vary {name}")
         for rows in prompts.of_items(items, source):
             asked += 1

@@ -14,7 +14,7 @@ from PIL import Image
 from pytest import approx
 
 from tests.models.tiny import sentence
-from vouch.models.config import ExtractConfig
+from vouch.models.config import BeamSearch, ExtractConfig
 from vouch.models.engine import Answered, Decoding, Engine, LetterAnswer, Pack, Question, Refusal, TextAnswer
 
 CONFIG = ExtractConfig(batch=4, bucket=8, threads=1, device="cpu")
@@ -209,3 +209,49 @@ def check_generated(folder: Path, one: Question, inputs: Any, answer: TextAnswer
     assert answer.entropies is not None
     assert torch.tensor(answer.entropies) == approx(entropies, abs=1e-4)
     assert answer.eos == (len(tokens) - 1 if tokens[-1] == end else None)
+
+
+SEARCHES = (
+    BeamSearch(beams=5),
+    BeamSearch(beams=2, length_penalty=-1),
+    BeamSearch(beams=3, length_penalty=2),
+    BeamSearch(beams=5, repetition_penalty=1.5),
+)
+
+
+def check_searched(folder: Path, one: Question, inputs: Any, answer: TextAnswer, end: int) -> None:
+    """The best of several beams is that of transformers' own search, over the tokenizer's words."""
+    from transformers import LogitNormalization, LogitsProcessorList, SuppressTokensLogitsProcessor
+    from transformers.generation import RepetitionPenaltyLogitsProcessor
+
+    model, processor = loaded(folder)
+    words, encoder = len(processor.tokenizer), getattr(model.config.text_config, "is_encoder_decoder", False)
+    search = one.decodings[0].search
+    assert search is not None
+    before = 1 if encoder else inputs["input_ids"].shape[1]
+    processors = LogitsProcessorList(
+        [
+            SuppressTokensLogitsProcessor(list(range(words, words + 3))),
+            LogitNormalization(),
+            RepetitionPenaltyLogitsProcessor(search.repetition_penalty, prompt_ignore_length=before),
+        ]
+    )
+    result = model.generate(
+        **inputs,
+        max_new_tokens=one.max_tokens,
+        do_sample=False,
+        num_beams=search.beams,
+        length_penalty=search.length_penalty,
+        logits_processor=processors,
+        return_dict_in_generate=True,
+        output_scores=True,
+    )
+    tokens = result.sequences[0][before:].tolist()
+    ended = end in tokens
+    count = tokens.index(end) + 1 if ended else len(tokens)
+    assert answer.text == processor.tokenizer.decode(tokens[:count], skip_special_tokens=True)
+    assert answer.logprobs is not None and len(answer.logprobs) == count
+    assert answer.eos == (count - 1 if ended else None)
+    if search.repetition_penalty == 1:
+        score = math.fsum(answer.logprobs) / count**search.length_penalty
+        assert score == approx(float(result.sequences_scores[0]), rel=1e-5)

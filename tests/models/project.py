@@ -30,7 +30,16 @@ from vouch.models.engine import (
     TextAnswer,
 )
 from vouch.tables.answered import RESPONSES, Pin
-from vouch.tables.asked import IMAGES, LETTERS, OUTPUTS, PROMPTS, images_path, prompts_path
+from vouch.tables.asked import (
+    EARLIER_OPTIONS,
+    IMAGES,
+    LETTERS,
+    OUTPUTS,
+    PROMPTS,
+    images_path,
+    prompts_path,
+    prompts_schema,
+)
 
 ROOT = Path(__file__).parents[2]
 MODEL, DATASET = "tiny", "quiz"
@@ -101,7 +110,9 @@ class Project:
         self, prompts: Iterable[Mapping[str, Any]], images: Iterable[bytes], dataset: str = DATASET
     ) -> None:
         """Writes the tables that extract reads."""
-        PROMPTS.write(prompts_path(dataset), prompts)
+        rows = list(prompts)
+        schema = prompts_schema(any(EARLIER_OPTIONS.name in row for row in rows))
+        PROMPTS.write(prompts_path(dataset), pa.Table.from_pylist(rows, schema=schema))
         IMAGES.write(
             images_path(dataset), [{"digest": sha256(data).hexdigest(), "bytes": data} for data in images]
         )

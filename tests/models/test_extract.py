@@ -134,6 +134,20 @@ def test_a_model_with_a_cap_of_its_own(quick: Project) -> None:
     assert {len(row["logprobs"]) for row in quick.rows(TEXT)} == {2}
 
 
+def test_a_beam_search_asks_only_texts_again(project: Project) -> None:
+    project.ask(*quiz(2, outputs=(LETTERS, TEXT)))
+    assert counts(project.extract()) == (0, 4)
+    greedy = project.bytes()
+    project.params["extract"]["beam_search"] = {MODEL: {"beams": 3}}
+    assert counts(project.extract()) == (2, 2)
+    best = {row["prompt"]: sum(row["logprobs"]) / len(row["logprobs"]) for row in project.rows(TEXT)}
+    project.params["extract"]["beam_search"] = {"other": {"beams": 3}}
+    assert counts(project.extract()) == (4, 0) and project.bytes() == greedy, "keys of greedy texts stay"
+    assert all(
+        best[row["prompt"]] >= sum(row["logprobs"]) / len(row["logprobs"]) for row in project.rows(TEXT)
+    )
+
+
 def test_a_model_that_is_asked_other_datasets_has_no_rows(quick: Project) -> None:
     quick.ask(*quiz(2))
     quick.params["extract"]["datasets_of"] = {MODEL: ["other"], "other": ["quiz"]}

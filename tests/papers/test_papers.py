@@ -13,7 +13,7 @@ from vouch import papers
 from vouch.papers.entry import Absent, Built, Lookup, Measure, Paper, facts, family, series, size, with_mean
 from vouch.papers.page import Review, build_papers, papers_figures, review
 from vouch.papers.pivot import Layout, pivot, ranks
-from vouch.papers.reform_tables import SETS
+from vouch.papers.reform_tables import BY_LABEL, MODELS, SETS
 from vouch.papers.tu import METHODS
 from vouch.pipeline.yaml12 import load
 from vouch.report.evidence import Evidence
@@ -261,20 +261,59 @@ def test_what_reform_eval_says_of_parts_and_training_of_models(make: Make) -> No
     assert text(ranks) == [
         ["Pre-training with COCO", "1.00", "1.00"], ["Pre-training without COCO", "3.00", "3.00"]
     ]  # fmt: skip
-    (drawn,) = shown["Figure 4"].figures
+    drawn = shown["Figure 4"].figures[0]
     assert (
         drawn.title.startswith("Fig. 4 (a): mean rank")
         and "with COCO, out of domain 1.00" in drawn.description
     )
-    assert (
-        "(b): samples of training data of fewer than two models are known; (c)"
-        in shown["Figure 4"].sentences[0]
+    assert shown["Figure 4"].sentences == (
+        "Not built: (b): samples of pre-training data of fewer than two models are known; "
+        "(c): data sets of instruction tuning of fewer than two models are known.",
     )
-    total, trainable = shown["Figure 8"].figures
+    total, trainable, language = shown["Figure 8"].figures
     assert "medians: 4B 75.0; 7B 35.0; 8B 55.0" in total.description
-    assert "medians: 107M 75.0; 189M 55.0; 7B 35.0" in trainable.description
+    assert "medians: 100M to 1B 65.0; over 1B 35.0" in trainable.description
+    assert "medians: 0 65.0; over 1B 35.0" in language.description
     apart = replace(evidence, leaderboard=evidence.leaderboard.query("model != 'llava_vicuna_7b'"))
     assert "needs models of both groups" in dict(reviewed(apart, "reform").reasons)["Table 22"]
+
+
+def test_figures_of_the_papers_own_numbers_say_what_its_text_says(make: Make) -> None:
+    """Appendix C.3 and C.4, from the printed accuracies of all 16 models and the paper's facts about them."""
+    tables = read_printed(REFORM)["reform_tables"]
+    rows = [
+        standing(
+            BY_LABEL[row["model"]],
+            "accuracy",
+            float(row["accuracy"]) / 100,
+            dataset=row["dataset"],
+            output="text",
+        )
+        for row in tables.to_dict("records")
+        if row["output"] == "generation"
+        and row["accuracy"]
+        and row["dataset"] in ("flowers102", "pets37", "refcoco", "scienceqa", "clevr")
+    ]
+    made = make(Made(accuracy=dict.fromkeys(MODELS, 0.5), datasets=("scienceqa",)))
+    shown = built(asked(made, rows), "reform")
+    (drawn,) = shown["Figure 9"].figures
+    medians = {
+        group: float(value)
+        for group, value in (
+            part.rsplit(" ", 1) for part in drawn.description[:-1].split("medians: ")[1].split("; ")
+        )
+    }
+    assert list(medians) == ["1", "10", "32", "64", "256"] and max(medians, key=medians.__getitem__) == "32"
+    assert max(medians["1"], medians["10"]) < min(medians["64"], medians["256"])
+    total, trainable, language = shown["Figure 8"].figures
+    assert total.description.split("medians: ")[1].startswith("4B ")
+    assert [part.rsplit(" ", 1)[0] for part in trainable.description.split("medians: ")[1].split("; ")] == [
+        "up to 10M", "10M to 100M", "100M to 1B", "over 1B",
+    ]  # fmt: skip
+    assert "medians: 0 " in language.description
+    titles = [one.title for one in shown["Figure 4"].figures]
+    assert titles[1].startswith("Fig. 4 (b): accuracy and pre-training data")
+    assert "5 models" in shown["Figure 4"].figures[1].description
 
 
 def test_properties_of_the_models_of_parc_are_those_of_table_a4(make: Make) -> None:
@@ -350,7 +389,8 @@ def test_means_of_likelihood_are_published_over_six_dimensions(make: Make) -> No
     model, other = "blip2_flan_t5_xl", "bliva"
     evidence = make(Made(accuracy={model: 0.63, other: 0.5}, categories=six, outputs=("likelihood",)))
     frame = evidence.dimensions
-    frame = frame.assign(parts=frame["dimension"].map(SETS).fillna(6))
+    online = frame["variation"].mask(frame["dimension"] == "dialogue", "dialogue_tests")
+    frame = frame.assign(parts=frame["dimension"].map(SETS).fillna(6), variation=online)
     faithful = frame.assign(protocol="faithful", value=frame["value"] - 0.0008)
     evidence = replace(evidence, dimensions=pd.concat([frame, faithful]), printed=read_printed(REFORM))
     shown = built(evidence, "reform")
@@ -361,6 +401,38 @@ def test_means_of_likelihood_are_published_over_six_dimensions(make: Make) -> No
     less = evidence.dimensions["parts"].where(frame["dimension"] != "spatial", 2)
     few = built(replace(evidence, dimensions=evidence.dimensions.assign(parts=less)), "reform")
     assert {name for (name,) in beside(few["Table 1"], slice(1, 2))} == set(six) - {"spatial"}
+
+
+def test_dialogues_count_if_they_show_the_models_own_earlier_answers(make: Make) -> None:
+    """Prompts without a history measure something else than the paper's online dialogues."""
+    rows = [
+        standing("blip2_flan_t5_xl", metric, value, output="text", dataset=dataset, variation=variation)
+        for dataset, off in (("vqa_mt", 0.0), ("visdial", 0.1))
+        for variation, value in (("tests", 0.9), ("dialogue_tests", 0.6797 - off), ("original", 0.8))
+        for metric in ("accuracy", "turn_correlation", "instability")
+    ]
+    two = Made(datasets=("vqa_mt", "visdial"))
+    evidence = replace(asked(make(two), rows), printed=read_printed(REFORM))
+    shown = built(evidence, "reform")["Table 20"]
+    assert beside(shown, slice(1, 5)) == [
+        ["visdial", "Acc", "55.53", "57.97"], ["vqa_mt", "Acc", "67.97", "67.97"], ["Avg.", "Acc", "61.75", "62.97"],
+        ["visdial", "Instability", "0.24", "0.58"], ["vqa_mt", "Instability", "0.20", "0.68"],
+        ["Avg.", "Instability", "0.22", "0.63"],
+        ["visdial", "Correlation", "-0.93", "0.58"], ["vqa_mt", "Correlation", "-0.26", "0.68"],
+    ]  # fmt: skip
+    without = [row for row in rows if row["variation"] != "dialogue_tests"]
+    reasons = dict(reviewed(asked(make(two), without), "reform").reasons)
+    assert reasons["Table 20"] == "needs the variation dialogue_tests, or dialogue, and questions with turns"
+    evidence = make(Made(categories=("dialogue", "spatial"), outputs=("likelihood",)))
+    dimensions = evidence.dimensions
+    general = built(evidence, "reform")["Table 1"].grids[0]
+    assert not any("dialogue" in column.label for column in general.columns)
+    talked = dimensions[dimensions["dimension"] == "dialogue"]
+    talked = talked.assign(variation="dialogue_tests", protocol="faithful", value=0.125)
+    evidence = replace(evidence, dimensions=pd.concat([dimensions, talked]))
+    general = built(evidence, "reform")["Table 1"].grids[0]
+    column = next(place for place, one in enumerate(general.columns) if one.label == "Acc dialogue")
+    assert {row[column].text.split()[0] for row in general.rows} == {"12.50"}
 
 
 def test_reform_stands_beside_the_paper_on_every_set(make: Make) -> None:

@@ -12,7 +12,7 @@ from vouch.prompts.build import Before, Prompts
 from vouch.prompts.combination import Variation
 from vouch.prompts.draft import Item
 from vouch.prompts.template import TEMPLATES, Template, read_template
-from vouch.tables.asked import PROMPTS
+from vouch.tables.asked import prompts_schema
 
 
 def run_stage(main: Callable[[Run], None], name: str, dataset: str, params: Mapping[str, Any]) -> Run:
@@ -72,5 +72,6 @@ def item_rows(
 ) -> list[dict[str, Any]]:
     """Every prompt of an item as the table holds it."""
     rows = list(Prompts(variations, template, name, cap).rows(item, before))
-    found: list[dict[str, Any]] = pa.Table.from_pylist(rows, schema=PROMPTS.schema).to_pylist()
+    schema = prompts_schema(any(one.repeats_options for one in variations))
+    found: list[dict[str, Any]] = pa.Table.from_pylist(rows, schema=schema).to_pylist()
     return found

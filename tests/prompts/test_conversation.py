@@ -11,7 +11,7 @@ from tests.prompts.rows import item_rows
 from tests.prompts.test_variations import ITEM, rows
 from tests.refusals import refused
 from vouch.metrics.text.scoring import split_p_true
-from vouch.models.packs import fill
+from vouch.models.replies import Reply, fill
 from vouch.params.check import _check_variations
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.combination import load_variation
@@ -52,7 +52,7 @@ def test_each_answer_of_the_model_stands_after_its_question() -> None:
     assert [turn["answer"] for turn in d["turns"]] == ["{answer 1}", "{answer 2}", "{answer 3}"]
     assert d["earlier"] == [["a/dialogue"], ["b/dialogue"], ["c/dialogue"]]
     assert all(row["images"] == [{"images": ["d"], "steps": []}] for row in made)
-    filled, problem = fill(c, {"a/dialogue": " B.", "b/dialogue": "A"})
+    filled, problem = fill(c, {"a/dialogue": Reply(" B."), "b/dialogue": Reply("A")})
     assert problem is None and [turn["answer"] for turn in filled["turns"]] == ["B.", "A"]
 
 
@@ -64,6 +64,32 @@ def test_correct_answers_as_the_style_shows_them() -> None:
     assert turns_of("dialogue_gold", template=begun)[1]["turns"][0]["answer"] == "The answer is (B) a hat"
     opened = TALK.model_copy(update={"response": "Answer: ("})
     assert turns_of("dialogue", template=opened)[1]["turns"][0]["answer"] == "Answer: ({answer 1}"
+
+
+def test_several_tests_of_a_question_share_the_choices_that_came_before() -> None:
+    begun = TALK.model_copy(
+        update={"response": "It is", "option": "({label}) {text}", "outputs": ("letters",)}
+    )
+    made = turns_of("dialogue_tests_2", template=begun)
+    assert [row["id"] for row in made] == [f"{name}/dialogue_tests_2/{n}" for name in "abcd" for n in (1, 2)]
+    first, second = made[-2:]
+    assert first["earlier"] == [[f"{name}/dialogue_tests_2/{n}" for n in (1, 2)] for name in "abc"]
+    assert first["earlier_options"] == [["(A) a kite", "(B) a hat"], ["(A) here", "(B) there"], []]
+    assert [turn["answer"] for turn in first["turns"]] == [
+        "It is {answer 1}",
+        "It is {answer 2}",
+        "It is {answer 3}",
+    ]
+    assert first["turns"] == second["turns"], "the earlier questions have their own order"
+    orders = {tuple(row["order"]) for row in turns_of("dialogue_tests_9") if row["item"] == "d"}
+    assert orders == {(0, 1), (1, 0)}, "the last question has the order of its test"
+    naming = replace(FIRST, options=("one", "two", "Both A and B"))
+    later = replace(SECOND, turns=(naming,))
+    assert turns_of("dialogue_tests", items=(naming, later)) == [], "options that name others do not move"
+    bare = PLAIN.model_copy(update={"option": "", "outputs": ("likelihood",), "body": "{question}"})
+    assert turns_of("dialogue_tests_1", template=bare, items=(FIRST, SECOND))[1]["earlier_options"] == [
+        ["a kite", "a hat"]
+    ]
 
 
 def test_pictures_stand_at_their_first_mark_of_the_conversation() -> None:
@@ -112,6 +138,8 @@ def test_a_conversation_about_blurred_pictures() -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
+        ("tests+dialogue", "tests and dialogue both change the words; dialogue_tests does both"),
+        ("dialogue_tests+shuffled", "dialogue_tests and shuffled both change the order"),
         ("dialogue+image_only", "dialogue and image_only both change the words"),
         ("dialogue+circular", "dialogue and circular both change the order"),
         ("dialogue_gold+vs_s", "dialogue_gold shows answers to earlier turns, which vs_s would flip; "),

@@ -31,7 +31,7 @@ DIRECTLY = "Answer with the option's letter from the given choices directly."
 IDK = "I don\u2019t know"
 LOOKING = "Looking carefully at what is shown, could you please tell me "
 STYLES_OWN = ("instruction", "no_sample", "no_response")
-CONVERSATIONS = ("dialogue", "dialogue_gold")
+CONVERSATIONS = ("dialogue", "dialogue_tests", "dialogue_gold")
 SIDES = ("vs_s", "vs_e")
 
 Row = Mapping[str, Any]
@@ -130,8 +130,10 @@ def of_the_order(ask: Ask, own: Texts, shuffled: Sequence[Texts]) -> dict[str, l
     return {"option_order": [ask(order=own[::-1])], "circular": circular, "shuffled": orders, "tests": orders}
 
 
-def of_the_labels(ask: Ask, count: int) -> dict[str, list[Asked]]:
-    return {"labels": [ask(labels=labels[:count]) for labels in ("abcdefgh", "12345678", "ABCDEFGH")]}
+def of_the_labels(ask: Ask, count: int, drawn: str) -> dict[str, list[Asked]]:
+    """drawn: the first label of each test."""
+    first = {labels[0]: ask(labels=labels[:count]) for labels in ("abcdefgh", "12345678", "ABCDEFGH")}
+    return {"labels": list(first.values()), "labels_drawn": [first[label] for label in drawn]}
 
 
 def of_the_image(ask: Ask, levels: Sequence[int] = ()) -> dict[str, list[Asked]]:
@@ -165,7 +167,7 @@ def shapes() -> Table:
         "original": [ask()],
         **of_the_words(ask, own, yellow, {**words, "lr_v": LOOKING + "which colour the triangle has?"}),
         **of_the_order(ask, own, orders),
-        **of_the_labels(ask, 6),
+        **of_the_labels(ask, 6, "AA1aa"),
         **of_the_image(ask, range(1, 6)),
         "image_only": [ask("")],
         **never(*SIDES, *CONVERSATIONS, *STYLES_OWN, "lr_i+vs_s", "ls_n+vs_s"),
@@ -192,7 +194,7 @@ def shapes_seen() -> Table:
         "original": [ask()],
         **of_the_words(ask, own, right, words),
         **of_the_order(ask, own, [tuple(own[k] for k in order) for order in orders]),
-        **of_the_labels(ask, 6),
+        **of_the_labels(ask, 6, "AaA1A"),
         **of_the_image(ask),
         "image_only": [ask("")],
         **never(*SIDES, *CONVERSATIONS, *STYLES_OWN),
@@ -213,7 +215,7 @@ def pairs() -> Table:
         "original": [ask()],
         **of_the_words(ask, own, left, words),
         **of_the_order(ask, own, [own, back, own, back, own]),
-        **of_the_labels(ask, 4),
+        **of_the_labels(ask, 4, "1a1AA"),
         **of_the_image(ask),
         "image_only": [ask("")],
         "vs_s": [ask(**swapped)],
@@ -237,7 +239,7 @@ def shapes_text() -> Table:
         "original": [ask()],
         **of_the_words(ask, (), "", {"lr_i": told, "lr_c": "Colour of the triangle?", "lr_v": verbose}),
         **of_the_image(ask),
-        **never("option_order", "circular", "shuffled", "labels", "image_only", "ls_n+vr_l"),
+        **never("option_order", "circular", "shuffled", "labels", "labels_drawn", "image_only", "ls_n+vr_l"),
         **never(*SIDES, *CONVERSATIONS, *STYLES_OWN),
         "tests": [ask()] * 5,
         "lr_i+vr_l": [ask(told, look=disturbed("brighten", 3))],
@@ -250,18 +252,21 @@ def shapes_dialog() -> Table:
     ask = asker(kostumov, "In which corner is it?", own, (own[2],), "ABCDEF")
     words = {"lr_i": "Tell me in which corner it is.", "lr_v": LOOKING + "in which corner it is?"}
     words["ls_n"] = "In which corner is it not?"
-    orders = [[0, 1, 2, 3], [3, 0, 1, 2], [2, 1, 3, 0], [2, 0, 1, 3], [1, 2, 0, 3]]
+    numbers = [[0, 1, 2, 3], [3, 0, 1, 2], [2, 1, 3, 0], [2, 0, 1, 3], [1, 2, 0, 3]]
+    orders = [tuple(own[k] for k in order) for order in numbers]
     first = kostumov("Which colour does the circle have?", ("red", "black", "blue", "purple"), "ABCDEF")
     gold, own_answer = ((first, "D. purple"),), ((first, "{answer 1}"),)
+    tests = tuple(f"shapes_dialog-000003/dialogue_tests/{test}" for test in range(1, 6))
     blurred = {"turns": own_answer, "look": disturbed("blur", 5)}
     return {
         "original": [ask()],
         **of_the_words(ask, own, own[2], words),
-        **of_the_order(ask, own, [tuple(own[k] for k in order) for order in orders]),
-        **of_the_labels(ask, 6),
+        **of_the_order(ask, own, orders),
+        **of_the_labels(ask, 6, "a1Aaa"),
         **of_the_image(ask),
         "image_only": [ask("")],
         "dialogue": [ask(turns=own_answer, earlier=(("shapes_dialog-000003/dialogue",),))],
+        "dialogue_tests": [ask(turns=own_answer, order=order, earlier=(tests,)) for order in orders],
         "dialogue_gold": [ask(turns=gold)],
         "dialogue_gold+vr_b": [ask(turns=gold, look=disturbed("blur", 3))],
         "dialogue+vr_b_5": [ask(**blurred, earlier=(("shapes_dialog-000003/dialogue+vr_b_5",),))],
@@ -312,7 +317,7 @@ def shapes_reform() -> Table:
         "original": [ask()],
         **of_the_words(ask, own, yellow, words),
         **of_the_order(ask, own, orders),
-        **of_the_labels(ask, 4),
+        **of_the_labels(ask, 4, "AAaa1"),
         **of_the_image(ask),
         "image_only": [ask("")],
         "instruction": [ask(told=told) for told in range(5)],

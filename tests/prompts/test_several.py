@@ -5,9 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.prompts.rows import item_rows, template_of
+from vouch.metrics.robustness import instability
 from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import Item
 from vouch.prompts.template import Template
@@ -66,12 +68,37 @@ def test_wordings_of_the_question_go_with_those_of_the_instruction() -> None:
     assert rows("instruction", "plain") == []
 
 
+@pytest.mark.parametrize(
+    ("answers", "drawn", "enumerated"),
+    [({"a": 1, "1": 2, "A": 3}, 0.854, 1.099), ({"a": 1, "1": 1, "A": 3}, 0.520, 0.637)],
+)
+def test_drawn_alphabets_vary_less_than_all_of_them(
+    answers: dict[str, int], drawn: float, enumerated: float
+) -> None:
+    """A model whose answer depends on the alphabet alone: its mean entropy over the five draws of the authors, and
+    over each alphabet once."""
+
+    def mean(variation: str, items: int) -> float:
+        asked = [rows(variation, item=replace(ITEM, id=f"q{number}")) for number in range(items)]
+        given = np.array([answers[row["labels"][0]] for tests in asked for row in tests])
+        return float(instability(np.repeat(np.arange(items), len(asked[0])), given).mean())
+
+    assert mean("labels_drawn", 1500) == pytest.approx(drawn, abs=0.015)
+    assert mean("labels", 1) == pytest.approx(enumerated, abs=5e-4)
+
+
+def test_drawn_alphabets_come_from_the_question_and_the_test_alone() -> None:
+    assert "".join(row["labels"][0] for row in rows("labels_drawn")) == "1AaAA"
+    assert [row["order"] for row in rows("labels_drawn_2")] == [[0, 1, 2, 3]] * 2
+
+
 def test_where_they_do_not_apply() -> None:
     ten = replace(ITEM, options=tuple("abcdefghij"))
     eight = replace(ITEM, options=tuple("abcdefgh"))
     assert rows("labels", item=ten) == [] and rows("labels", "kostumov", eight) == []
     assert len(rows("labels", item=eight)) == 3
-    for name in ("labels", "shuffled"):
+    assert rows("labels_drawn", item=ten) == [] and len(rows("labels_drawn_7", item=eight)) == 7
+    for name in ("labels", "labels_drawn", "shuffled"):
         assert rows(name, "reform_vqa_likelihood") == []
         assert rows(name, "plain", replace(ITEM, kind="text", options=(), answers=())) == []
     assert len(rows("tests", "reform_vqa_likelihood")) == 5

@@ -46,6 +46,19 @@ class Sampling(BaseModel):
         )
 
 
+class BeamSearch(BaseModel):
+    """Beam search in place of the greedy text, as `generate` of transformers has it.
+
+    repetition_penalty: factor on the log-probability of tokens that a beam already has.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    beams: int = Field(ge=2, le=64)
+    repetition_penalty: float = Field(default=1.0, ge=1, le=10, allow_inf_nan=False)
+    length_penalty: float = Field(default=1.0, ge=-10, le=10, allow_inf_nan=False)
+
+
 class ExtractConfig(BaseModel):
     """How prompts are packed into forward passes, and what texts are generated.
 
@@ -56,7 +69,8 @@ class ExtractConfig(BaseModel):
     processor, docs/reproducibility.md.
     workers: threads that decode and prepare images while the model computes.
     max_tokens: of a generated text whose prompt sets no cap; max_tokens_of: caps of individual models. Beside
-    the greedy text, `sampling` draws samples; `seed` decides which.
+    the greedy text, `sampling` draws samples; `seed` decides which. beam_search: of individual models, whose
+    greedy text is then the best of several beams.
     datasets_of: datasets of models that are not asked all; their tables of the others have no rows.
     """
 
@@ -71,6 +85,7 @@ class ExtractConfig(BaseModel):
     max_tokens: Cap = TEXT_TOKENS
     max_tokens_of: dict[str, Cap] = {}
     sampling: list[Sampling] = []
+    beam_search: dict[str, BeamSearch] = {}
     seed: int = Field(default=42, ge=0, lt=2**32)
     datasets_of: dict[str, list[str]] = {}
 

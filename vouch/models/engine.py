@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from vouch.models.config import ExtractConfig
+from vouch.models.config import BeamSearch, ExtractConfig
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.tables.answered import LOW_MASS, Pin
 
@@ -29,12 +29,14 @@ GREEDY_TEMPERATURE = 0.0
 class Decoding:
     """One text wanted of a question: greedy (temperature 0, sample 0), or sample number 1, 2, ...
 
-    seed: 64 bits that belong only to this question, temperature and sample.
+    seed: 64 bits that belong only to this question, temperature and sample. search: the beam search that
+    replaces the greedy choice of tokens, if any.
     """
 
     temperature: float = GREEDY_TEMPERATURE
     sample: int = 0
     seed: int = 0
+    search: BeamSearch | None = None
 
 
 @dataclass(frozen=True)
@@ -169,12 +171,14 @@ class EngineKind:
     ready to answer. It is imported late, so that a run whose answers are all known never loads torch.
     revision: raised by hand when the same question may get another answer; answers of other revisions are
     not used again.
-    settings: keys of Config that can change an answer; they are part of an answer's key.
+    settings: keys of Config that can change an answer; they are part of an answer's key. searches: whether it
+    can search texts with several beams.
     """
 
     module: str
     revision: int
     settings: tuple[str, ...] = ()
+    searches: bool = False
 
     def load(self, pin: Pin, config: ExtractConfig) -> Engine:
         """The pinned model, ready to answer. Raises UserError if it cannot be."""
@@ -183,7 +187,7 @@ class EngineKind:
 
 
 ENGINES: dict[str, EngineKind] = {
-    "transformers": EngineKind("vouch.models.decoder.engine", 4, ("batch", "bucket", "threads")),
+    "transformers": EngineKind("vouch.models.decoder.engine", 4, ("batch", "bucket", "threads"), True),
     "openai": EngineKind("vouch.models.server.engine", 1),
     "program": EngineKind("vouch.models.program.engine", 1, ("threads",)),
 }

@@ -29,10 +29,13 @@ class Facts(_LockEntry):
     base_or_chat                whether the model was tuned to follow instructions
     language_model, vision_encoder, connector   names; parts of the model
     language_model_parameters, total_parameters, trainable_parameters   counts
+    trainable_language_model_parameters   of these, the language model's own and those added to it
     visual_tokens               tokens that one image becomes
     resolution                  side of the square that the vision encoder sees, pixels
     training_data               names of data sets
     training_data_size          samples, pre-training and instruction tuning together
+    pretraining_data, pretraining_data_size   `high quality`, or `filtered` by rules or by CLIP; samples
+    instruction_datasets        how many data sets of instruction tuning
     curation                    high: established data sets in balance; low: crawled, annotated by machine
     licence                     as the model card writes it
     """
@@ -47,10 +50,14 @@ class Facts(_LockEntry):
     connector: str | None = None
     total_parameters: int | None = _Count
     trainable_parameters: int | None = _Count
+    trainable_language_model_parameters: int | None = Field(default=None, ge=0)
     visual_tokens: int | None = _Count
     resolution: int | None = _Count
     training_data: list[str] | None = None
     training_data_size: int | None = _Count
+    pretraining_data: Literal["high quality", "filtered"] | None = None
+    pretraining_data_size: int | None = _Count
+    instruction_datasets: int | None = _Count
     curation: Literal["high", "low"] | None = None
     licence: str | None = None
 

@@ -12,7 +12,6 @@ images share their keys: the question is asked once.
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,18 +19,25 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Any
 
-from vouch.models.config import ExtractConfig
+from vouch.models.config import BeamSearch, ExtractConfig
 from vouch.models.engine import Decoding
-from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, PLACEHOLDER, PROMPTS, TEXT, prompts_path, repeats
+from vouch.models.replies import Pending, Prompt, Replies, fill
+from vouch.tables.asked import (
+    EARLIER_OPTIONS,
+    LETTERS,
+    LIKELIHOOD,
+    OUTPUTS,
+    PROMPTS,
+    TEXT,
+    prompts_path,
+    repeats,
+)
 from vouch.tables.marks import in_words, marked, without_figure
-
-Prompt = dict[str, Any]  # columns of the prompts table, and `row`, its index there
-KnownTexts = Mapping[str, str | None]  # id of a prompt -> its greedy text, None if it has no answer
 
 ROWS = 1024  # in memory at a time
 _COLUMNS = [
     *("id", "item", "variation", "system", "turns", "text", "response", "earlier", "options", "labels"),
-    *("images", "outputs", "max_tokens"),
+    *("images", "outputs", "max_tokens", "order", EARLIER_OPTIONS.name),
 ]
 
 
@@ -83,41 +89,6 @@ def without_images(prompt: Prompt) -> Prompt:
     return {**prompt, "images": [], "text": bare(prompt["text"]), "turns": turns, "options": options}
 
 
-class Pending(Exception):
-    """A placeholder's answer is not known yet."""
-
-
-def fill(prompt: Prompt, known_texts: KnownTexts) -> tuple[Prompt, str | None]:
-    """The prompt with its placeholders filled, and a problem if an answer that it repeats was refused.
-
-    If a placeholder has several answers, the most common is used, of equally common ones the first. Braces
-    inside an answer, and placeholders beyond those that `earlier` lists, are plain text. Raises Pending if
-    an answer is missing.
-    """
-    if not prompt["earlier"]:
-        return prompt, None
-    chosen: list[str] = []
-    for names in prompt["earlier"]:
-        texts: list[str] = []
-        for name in names:
-            if name not in known_texts:
-                raise Pending(name)
-            text = known_texts[name]
-            if text is None:
-                return prompt, f"repeats the answer to prompt {name}, which has none"
-            texts.append(text.strip())
-        chosen.append(Counter(texts).most_common(1)[0][0])
-
-    def answer(placeholder: re.Match[str]) -> str:
-        number = placeholder[1]
-        return chosen[int(number) - 1] if len(number) < 9 and int(number) <= len(chosen) else placeholder[0]
-
-    turns = [
-        {name: PLACEHOLDER.sub(answer, text) for name, text in turn.items()} for turn in prompt["turns"] or ()
-    ]
-    return {**prompt, "turns": turns, "text": PLACEHOLDER.sub(answer, prompt["text"])}, None
-
-
 PACK_PROMPTS = 12  # a longer pack gains little, and its mask grows quadratically
 
 _SHOWN = ("system", "turns", "text", "response", "images")
@@ -152,13 +123,19 @@ class Keys:
     """Keys of answers: SHA-256 over everything that can change one, and nothing else.
 
     base: the part that all answers of a run share (the model's pin, the engine, revisions, settings).
-    answer_prefix: begins an answer whose letter is read, if the prompt gives no beginning.
+    answer_prefix: begins an answer whose letter is read, if the prompt gives no beginning. search: the beam
+    search in place of greedy decoding; only then it is part of a key.
     """
 
     def __init__(
-        self, base: Mapping[str, Any], config: ExtractConfig, answer_prefix: str | None = None
+        self,
+        base: Mapping[str, Any],
+        config: ExtractConfig,
+        answer_prefix: str | None = None,
+        search: BeamSearch | None = None,
     ) -> None:
         self._base, self._config, self._answer_prefix = dict(base), config, answer_prefix
+        self._search = search
 
     def pack(self, output: str, prompts: Sequence[Prompt]) -> KeyedPack:
         """The pack of some prompts; for text exactly one."""
@@ -172,7 +149,8 @@ class Keys:
             members = [Member(prompt, (_digest([pack, index]),)) for index, prompt in enumerate(prompts)]
             return KeyedPack(output, tuple(members))
         decodings = tuple(self._decodings(pack, prompts[0]["variation"]))
-        keys = tuple(_digest([pack, one.temperature, one.sample, one.seed]) for one in decodings)
+        drawn = [(one, [pack, one.temperature, one.sample, one.seed]) for one in decodings]
+        keys = tuple(_digest([*key, *([vars(one.search)] if one.search else [])]) for one, key in drawn)
         return KeyedPack(output, (Member(prompts[0], keys, decodings),))
 
     def refused(self, output: str, prompt: Prompt, problem: str) -> KeyedPack:
@@ -181,7 +159,7 @@ class Keys:
         return KeyedPack(output, (replace(member, keys=(), problem=problem),))
 
     def _decodings(self, pack: str, variation: str) -> Iterator[Decoding]:
-        yield Decoding()
+        yield Decoding(search=self._search)
         for sampling in self._config.sampling:
             for sample in range(1, sampling.samples + 1) if sampling.of_variation(variation) else ():
                 drawn = _digest([pack, sampling.temperature, sample, self._config.seed])
@@ -194,7 +172,7 @@ def _digest(value: Any) -> bytes:
 
 def groups(
     prompts: Iterable[Prompt],
-    known_texts: KnownTexts,
+    replies: Replies,
     keys: Keys,
     unsupported: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[list[KeyedPack]]:
@@ -211,7 +189,7 @@ def groups(
             for pack in _of_group(
                 output,
                 [row for row in rows if output in (row["outputs"] or ())],
-                known_texts,
+                replies,
                 keys,
                 unsupported.get(output),
             )
@@ -219,7 +197,7 @@ def groups(
 
 
 def _of_group(
-    output: str, rows: Sequence[Prompt], known_texts: KnownTexts, keys: Keys, why: str | None
+    output: str, rows: Sequence[Prompt], replies: Replies, keys: Keys, why: str | None
 ) -> Iterator[KeyedPack]:
     """why: the reason for which the model answers none of them, else None."""
     size = 1 if output == TEXT else PACK_PROMPTS
@@ -227,7 +205,7 @@ def _of_group(
     starts = range(once, len(rows), size)
     for pack in [rows[:once], *(rows[start : start + size] for start in starts)]:
         try:
-            filled = [fill(row, known_texts) for row in pack]
+            filled = [fill(row, replies) for row in pack]
         except Pending:
             continue
         judged = [(prompt, why or problem or _lack(output, prompt)) for prompt, problem in filled]

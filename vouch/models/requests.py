@@ -19,12 +19,13 @@ from vouch.models.config import ExtractConfig
 from vouch.models.engine import Engine, Refusal, engine_kind
 from vouch.models.executor import Executor
 from vouch.models.packs import KeyedPack, Keys, Member, PromptTable, groups
+from vouch.models.replies import Reply, repeated_output, reply
 from vouch.models.unsupported import unsupported_outputs
 from vouch.models.work_cache import ROOT, WorkCache, refused, remembered, rows_of, to_remember
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.processor import computed_on, fixed, free_torch
 from vouch.tables.answered import OTHER_MODEL, RESPONSES, Pin, schema
-from vouch.tables.asked import OUTPUTS, TEXT, ImageStore, images_path
+from vouch.tables.asked import OUTPUTS, ImageStore, images_path
 
 WINDOW = 1024  # answers in memory at a time
 Progress = Callable[..., Iterator[Any]]
@@ -41,6 +42,11 @@ class Session:
         self.max_tokens = config.max_tokens_of.get(pin.model, config.max_tokens)
         self._pin, self.sees, self.unsupported = pin, pin.sees, unsupported_outputs(pin)
         self._kind = engine_kind(pin.engine)
+        if pin.model in config.beam_search and not self._kind.searches:
+            raise UserError(
+                f"extract.beam_search: {pin.model} is asked through {pin.engine}, which cannot be told to "
+                "search with beams; leave the model out"
+            )
         revisions = [self._kind.revision, opening.REVISION]
         self.revision = f"{pin.engine}/{'.'.join(map(str, revisions))}"
         self._settings = {name: getattr(config, name) for name in self._kind.settings}
@@ -68,7 +74,8 @@ class Session:
         """The keys of its answers to a dataset."""
         base = {"pin": self._pin.digest, "engine": self.revision, "settings": self._settings}
         sampling = self.config.sampled(self.name, dataset)
-        return Keys(base, self.config.model_copy(update={"sampling": sampling}), self._pin.answer_prefix)
+        config, search = self.config.model_copy(update={"sampling": sampling}), self.config.beam_search
+        return Keys(base, config, self._pin.answer_prefix, search.get(self.name))
 
     def cache(self, output: str, dataset: str) -> WorkCache:
         """The work cache of one kind of answer, with a folder of its own for the dataset."""
@@ -80,7 +87,7 @@ class Session:
 
 
 class DatasetRequests:
-    """Every prompt that can be asked by now. known_texts: answers that later prompts repeat.
+    """Every prompt that can be asked by now. replies: answers that later prompts repeat.
 
     unsupported: request types that the server turned out not to support, with the reason. Their prompts are
     not remembered as refused: the next run asks again.
@@ -92,11 +99,11 @@ class DatasetRequests:
         self.caches = {output: model.cache(output, name) for output in OUTPUTS}
         self.keys = model.keys(name)
         self.prompts = PromptTable(name, model.max_tokens, model.config.asks(model.name, name), model.sees)
-        self.known_texts: dict[str, str | None] = {}
+        self.replies: dict[str, Reply | None] = {}
         self.unsupported: dict[str, str] = {}
 
     def _groups(self) -> Iterator[list[KeyedPack]]:
-        return groups(self.prompts, self.known_texts, self.keys, self.model.unsupported)
+        return groups(self.prompts, self.replies, self.keys, self.model.unsupported)
 
     def packs(self) -> Iterator[KeyedPack]:
         """Every pack whose placeholders can be filled by now."""
@@ -126,19 +133,21 @@ class DatasetRequests:
         return sum(map(len, wanted.values())), unknown
 
     def learn(self) -> bool:
-        """Notes the known texts that other prompts repeat; returns whether any is new."""
-        before = len(self.known_texts)
+        """Notes the known answers that other prompts repeat; returns whether any is new."""
+        before = len(self.replies)
         for pack in self.packs() if self.prompts.repeated else ():
-            member = pack.members[0]
-            name = member.prompt["id"]
-            if pack.output != TEXT or name not in self.prompts.repeated or name in self.known_texts:
-                continue
-            if member.problem is not None:
-                self.known_texts[name] = None
-            elif member.keys[0] in self.caches[TEXT]:
-                (answer,) = self.caches[TEXT].fetch(member.keys[:1])
-                self.known_texts[name] = answer["text"]
-        return len(self.known_texts) > before
+            for member in pack.members:
+                name = member.prompt["id"]
+                if name not in self.prompts.repeated or name in self.replies:
+                    continue
+                if pack.output != repeated_output(member.prompt):
+                    continue
+                if member.problem is not None:
+                    self.replies[name] = None
+                elif member.keys[0] in self.caches[pack.output]:
+                    (answer,) = self.caches[pack.output].fetch(member.keys[:1])
+                    self.replies[name] = reply(member.prompt, pack.output, answer)
+        return len(self.replies) > before
 
     def executor(self, unknown: Callable[[str, bytes], bool]) -> Executor:
         """An object that asks for its unknown answers and renders its images."""
@@ -199,7 +208,7 @@ def rounds(
 ) -> Iterator[Round]:
     """Requests the answers that the work cache lacks, one run at a time.
 
-    Texts that other prompts repeat come first, turn by turn: a round for each.
+    Answers that other prompts repeat come first, turn by turn: a round for each.
     """
     with ExitStack() as claim:
         held = False

@@ -15,12 +15,13 @@ from typing import Any
 import pyarrow as pa
 
 from vouch.models.engine import Refusal
+from vouch.models.replies import Reply, repeated_output, reply
 from vouch.models.requests import WINDOW, DatasetRequests
 from vouch.models.work_cache import answers_of, remembered, to_remember
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.processor import computed_on
 from vouch.tables.answered import RESPONSES
-from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
+from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS
 
 
 def restore(dataset: DatasetRequests) -> int:
@@ -29,7 +30,7 @@ def restore(dataset: DatasetRequests) -> int:
     The caller must know that the tables were made from the present prompts and images, by the model as it is
         pinned, under the present settings. Raises UserError if this engine did not make them.
     """
-    before, taken = dataset.known_texts, 0
+    before, taken = dataset.replies, 0
     with dataset.claim():
         try:
             for output, key, answer in written(dataset):
@@ -42,7 +43,7 @@ def restore(dataset: DatasetRequests) -> int:
                     dataset.caches[output].add(key, answer)
                     taken += 1
         finally:
-            dataset.known_texts = before  # `answer` finds those that were taken
+            dataset.replies = before  # `answer` finds those that were taken
         for cache in dataset.caches.values():
             cache.flush()
     return taken
@@ -51,13 +52,9 @@ def restore(dataset: DatasetRequests) -> int:
 def written(dataset: DatasetRequests) -> Iterator[tuple[str, bytes, dict[str, Any]]]:
     """The answers of the response tables as (output, key, answer); notes what the dataset's prompts repeat.
 
-    Raises UserError if a row is not of this engine, before any prompt that repeats its text.
+    Raises UserError if a row is not of this engine, before any prompt that repeats its answer.
     """
-    repeated = dataset.prompts.repeated
-    texts = _rows(dataset, TEXT) if repeated else ()
-    dataset.known_texts = {
-        row["prompt"]: row["text"] for row in texts if row["prompt"] in repeated and row["sample"] == 0
-    }
+    dataset.replies = _stored_replies(dataset) if dataset.prompts.repeated else {}
     dataset.look_up()
     rows = {output: _rows(dataset, output) for output in OUTPUTS}
     revision = dataset.model.revision
@@ -72,6 +69,23 @@ def written(dataset: DatasetRequests) -> Iterator[tuple[str, bytes, dict[str, An
                 raise UserError(f"{path}: {error}; nothing further is taken from it") from None
             for key, answer in zip(member.keys, answers, strict=False):  # prompts not asked have no key
                 yield output, key, answer
+
+
+def _stored_replies(dataset: DatasetRequests) -> dict[str, Reply | None]:
+    """The replies in the response tables to all prompts that others repeat."""
+    asked = {one["id"]: one for one in dataset.prompts if one["id"] in dataset.prompts.repeated}
+    replies: dict[str, Reply | None] = {}
+    for output in OUTPUTS:
+        wanted = {name for name, prompt in asked.items() if repeated_output(prompt) == output}
+        answers: dict[str, dict[str, Any]] = {}
+        for row in _rows(dataset, output) if wanted else ():
+            name = row["prompt"]
+            if name in wanted and output == LIKELIHOOD:
+                answers.setdefault(name, {"nll": []})["nll"].append(row["nll"])
+            elif name in wanted and not row.get("sample"):
+                answers[name] = row
+        replies |= {name: reply(asked[name], output, answer) for name, answer in answers.items()}
+    return replies
 
 
 def _rows(dataset: DatasetRequests, output: str) -> Iterator[dict[str, Any]]:

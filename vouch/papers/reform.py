@@ -3,6 +3,7 @@
 This file has the figures and the paper; reform_tables.py has the numbers by dataset and the tables.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -18,14 +19,14 @@ from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 NOUNS = dict(enumerate(tables.OUTPUT_NAMES.values()))
 CORRECT = "correct answers"
 BACKBONES = {"language_model": "language model", "vision_encoder": "vision encoder"}
-PARAMETERS = {"parameters": "", "trainable parameters": "trainable_parameters"}
-"""The quantity, and its key among the facts; a model's size may also follow from its name."""
+Grouped = Callable[[float], str]
+TRAINED = ((0, "0"), (1e7, "up to 10M"), (1e8, "10M to 100M"), (1e9, "100M to 1B"))
 UNITS = ((1e9, "B"), (1e6, "M"), (1e3, "K"), (1, ""))
 
 
 def by_backbone(lookup: Lookup) -> Built:
     """Figure 3: mean accuracy of the models that share a language model, or a vision encoder, by output."""
-    facts, wide = lookup.evidence.facts, tables.means(lookup)
+    facts, wide = tables.facts(lookup), tables.means(lookup)
     parts = []
     for key, panel in BACKBONES.items():
         kinds = pd.Series([facts.get(name, {}).get(key) for name in wide.index], wide.index, name="group")
@@ -44,18 +45,26 @@ def by_backbone(lookup: Lookup) -> Built:
 
 
 def training(lookup: Lookup) -> Built:
-    """Figure 4: with and without COCO, and by the size of the training data, for models where it is known."""
+    """Figure 4: with and without COCO, by the size and quality of the pre-training data, and by the number of
+    instruction datasets, for models where these are known."""
+    pretraining = partial(by_count, "accuracy and pre-training data", "Samples of pre-training data")
+    instructions = partial(by_count, "accuracy and instruction tuning", "Data sets of instruction tuning")
+    builders: dict[str, Callable[[Lookup], Built]] = {
+        "(a)": _with_coco,
+        "(b)": partial(pretraining, "pretraining_data_size", "(b)", group="pretraining_data"),
+        "(c)": partial(instructions, "instruction_datasets", "(c)"),
+    }
     parts, missing = [], []
-    data = ("accuracy and training data", "Samples of training data", "training_data_size", "(b)")
-    for part, build in (("(a)", _with_coco), ("(b)", partial(by_count, *data))):
+    for part, build in builders.items():
         try:
             parts.append(build(lookup))
         except Absent as error:
             missing.append(f"{part}: {error}")
-    description = "; ".join([*missing, "(c): numbers of instruction-tuning datasets are not on record"])
+    description = "; ".join(missing)
     if not parts:
         raise Absent(f"none of its parts: {description}")
-    return replace(joined(parts), sentences=(f"Not built: {description}.",))
+    made = joined(parts)
+    return replace(made, sentences=(f"Not built: {description}.",)) if missing else made
 
 
 def _with_coco(lookup: Lookup) -> Built:
@@ -71,49 +80,69 @@ def _with_coco(lookup: Lookup) -> Built:
     )
 
 
-def by_parameters(lookup: Lookup) -> Built:
-    """Figure 8: the spread of accuracies on single datasets for each number of parameters, by output."""
-    facts = lookup.evidence.facts
+def spread(quantities: Mapping[str, tuple[str, Grouped]], lookup: Lookup) -> Built:
+    """Figures 8 and 9: the spread of accuracies on single datasets for each group of a quantity, by output.
+
+    quantities: noun -> the key among the facts (a model's size may also follow from its name), and how counts
+    are grouped.
+    """
+    facts = tables.facts(lookup)
     frame = tables.long(lookup, [tables.accuracy(output) for output in tables.OUTPUT_NAMES])
     if frame.empty:
         raise Absent("no model was asked for texts or likelihoods")
     frame, parts = frame.dropna(subset=["value"]), []
-    for noun, key in PARAMETERS.items():
+    for noun, (key, grouped) in quantities.items():
         counts = {name: facts.get(name, {}).get(key) if key else size(name, facts) for name in lookup.order}
         known = frame.assign(count=frame["model"].map(counts)).dropna(subset=["count"]).sort_values("count")
-        known = known.assign(group=known["count"].map(_rounded), value=100 * known["value"])
+        known = known.assign(group=known["count"].map(grouped), value=100 * known["value"])
         for place, output in NOUNS.items():
             shown = known[known["measure"] == place]
             if shown["group"].nunique() > 1:
                 middle = shown.groupby("group", sort=False)["value"].median()
-                description = "; ".join(
-                    f"{group} {formatting.number(value, 1)}" for group, value in middle.items()
-                )
-                title = f"accuracy by {noun}, {output}"
+                medians = "; ".join(f"{one} {formatting.number(value, 1)}" for one, value in middle.items())
+                description = f"Boxes over pairs of a dataset and a model; medians: {medians}."
                 chart = charts.boxes(shown, "Accuracy (%)")
-                parts.append(
-                    figure(
-                        title, f"Boxes over pairs of a dataset and a model; medians: {description}.", chart
-                    )
-                )
-    return joined(parts, "parameters of fewer than two models are known")
+                parts.append(figure(f"accuracy by {noun}, {output}", description, chart))
+    return joined(parts, f"{formatting.listed(list(quantities), 3)} of fewer than two models are known")
 
 
-def _rounded(count: float) -> str:
+def rounded(count: float) -> str:
     """3,940,000,000 -> `4B`, 106,700,000 -> `107M`."""
     unit, letter = next((unit for unit in UNITS if round(count / unit[0])), UNITS[-1])
     return f"{count / unit:.0f}{letter}"
 
 
-def by_count(title: str, label: str, key: str, part: str, lookup: Lookup) -> Built:
-    """Figures 4 and 9: mean accuracy against a number on record for each model, by output."""
-    facts = lookup.evidence.facts
+def trained(count: float) -> str:
+    """The paper's groups of numbers of trainable parameters (appendix C.3)."""
+    return next((name for most, name in TRAINED if count <= most), "over 1B")
+
+
+def tokens(count: float) -> str:
+    """A number of visual tokens; the paper counts the 65 of mPLUG-Owl with 64."""
+    return "64" if count == 65 else f"{count:.0f}"
+
+
+SIZES = {
+    "parameters": ("", rounded),
+    "trainable parameters": ("trainable_parameters", trained),
+    "trainable parameters of the language model": ("trainable_language_model_parameters", trained),
+}
+
+
+def by_count(title: str, label: str, key: str, part: str, lookup: Lookup, group: str = "") -> Built:
+    """Figure 4: mean accuracy against a number on record for each model, by output.
+
+    group: the fact that colours models, of those that have it; the series by default.
+    """
+    facts = tables.facts(lookup)
     wide = tables.means(lookup).rename(columns=NOUNS)
     counts = {name: facts.get(name, {}).get(key) for name in wide.index}
     known = {name: float(count) for name, count in counts.items() if count is not None}
+    if group:
+        known = {name: count for name, count in known.items() if facts.get(name, {}).get(group)}
     if len(set(known.values())) < 2:
         raise Absent(f"{label.lower()} of fewer than two models are known")
-    kinds = {name: series(name, facts) for name in known}
+    kinds = {name: str(facts[name][group]) if group else series(name, facts) for name in known}
     description = f"Mean accuracy over the datasets of {formatting.plural(len(known), 'model')}."
     chart = charts.by_number(100 * wide, known, kinds, label, "Accuracy (%)", line=False)
     return figure(title, description, chart, part)
@@ -240,7 +269,11 @@ PAPER = Paper(
             for number, shows, caption, sets, outputs in DIMENSIONS
         ),
         Entry("Table 19", "Captions, CIDEr.", tables.captions),
-        Entry("Table 20", "Dialogues: accuracy, and how it changes with the turn.", tables.dialogue),
+        Entry(
+            "Table 20",
+            "Dialogues with the model's own answers: accuracy by turn, instability.",
+            tables.dialogue,
+        ),
         Entry("Table 21", "Table 3 for all models and datasets.", partial(tables.hit_rate, "21")),
         Entry("Table 22", "Ranks of models with and without COCO in training.", tables.coco),
         Entry(
@@ -256,11 +289,11 @@ PAPER = Paper(
         Entry("Figure 3", "Accuracy by language model and by vision encoder.", by_backbone),
         Entry("Figure 4", "Accuracy and what models were trained on.", training),
         Entry("Figure 5", "Generation against likelihood.", gap),
-        Entry("Figure 8", "Accuracy by number of parameters.", by_parameters),
+        Entry("Figure 8", "Accuracy by number of parameters.", partial(spread, SIZES)),
         Entry(
             "Figure 9",
             "Accuracy by number of visual tokens.",
-            partial(by_count, "accuracy and visual tokens", "Visual tokens", "visual_tokens", ""),
+            partial(spread, {"visual tokens": ("visual_tokens", tokens)}),
         ),
         Entry("Figure 10", "Which option position a model prefers, whatever its text.", preference),
     ),

@@ -4,8 +4,12 @@ First the names; then accuracy and instability of the main evaluation by dataset
 then the tables: by dimension, by kind of change, and the facts on record about datasets and models.
 """
 
+import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
 import pandas as pd
 
@@ -55,6 +59,33 @@ COCO = {
     "Pre-training without COCO": ("llava_vicuna_7b", "minigpt4"),
 }
 """The two groups of models of table 22 (appendix C.4)."""
+_COUNTS = ("parameters", "tokens", "size")
+"""Ends of the names of facts that are counts."""
+
+
+@cache
+def _printed_facts() -> dict[str, dict[str, Any]]:
+    """What the paper says of its models: tables 7 and 8, and the groups of appendix C.4.
+
+    In the text of the PDF one name of the group `filtered` is lost.
+    """
+    with files(__package__).joinpath("reform_models.csv").open(encoding="utf-8") as file:
+        return {
+            row.pop("model"): {
+                key: int(value) if key.endswith(_COUNTS) else value for key, value in row.items() if value
+            }
+            for row in csv.DictReader(file)
+        }
+
+
+def facts(lookup: Lookup) -> dict[str, dict[str, Any]]:
+    """The facts on record about the models here; the paper's where models.lock has none."""
+    return {
+        name: {**_printed_facts().get(name, {}), **lookup.evidence.facts.get(name, {})}
+        for name in lookup.order
+    }
+
+
 IN_DOMAIN = (
     *("coco_mci", "coco_goi", "coco_mos", "coco_counting", "refcoco", "coco_text", "vqa_v2", "ok_vqa"),
     *("a_okvqa", "a_okvqra", "a_okvqar", "vsr", "coco_itm", "coco_its", "coco_caption", "flickr30k"),
@@ -65,6 +96,11 @@ OUT_OF_DOMAIN = ("pets37", "flowers102", "textcaps", "nocaps", "wikihow", "winog
 BY_LABEL = {label: name for name, label in MODELS.items()}
 OUTPUT_NAMES = {TEXT: "generation", LIKELIHOOD: "likelihood"}
 TESTS = "tests"
+AVERAGED = ("Acc", "Instability")
+"""Measures of table 20 of which the paper prints means over the datasets."""
+ONLINE = ("dialogue_tests", "dialogue")
+"""Variations that show the model's own earlier answers. The paper asks the first: five tests of each
+question."""
 # If the likelihood needs other prompts, it is asked in a separate entry of the dataset.
 SUFFIX = "_likelihood"
 NO_SETS = "no dataset of that dimension of ReForm-Eval"
@@ -91,14 +127,23 @@ def _datasets(lookup: Lookup, wanted: Sequence[str] | None, output: str) -> dict
     return {key: name for key, name in names.items() if wanted is None or name in wanted}
 
 
-def long(lookup: Lookup, measures: Sequence[Measure], wanted: Sequence[str] | None = None) -> pd.DataFrame:
-    """The measures by dataset of the benchmark, from the main evaluation or else the original prompts."""
+def long(
+    lookup: Lookup, measures: Sequence[Measure], wanted: Sequence[str] | None = None, online: bool = False
+) -> pd.DataFrame:
+    """The measures by dataset of the benchmark, from the main evaluation or else the original prompts.
+
+    Of the benchmark's dialogues only prompts that show the model's own earlier answers count. online: of all
+    datasets only such prompts.
+    """
     parts = [pd.DataFrame(columns=["model", "dataset", "measure"])]
     for index, measure in enumerate(measures):
         for dataset, name in _datasets(lookup, wanted, measure.output).items():
-            tested = TESTS in lookup.evidence.variations(dataset)
-            frame = lookup.of(replace(measure, variation=TESTS if tested else ORIGINAL))
-            parts.append(frame[frame["dataset"] == dataset].assign(dataset=name, measure=index))
+            asked = lookup.evidence.variations(dataset)
+            candidates = ONLINE if online or name in DIALOGUE else (TESTS, ORIGINAL)
+            variation = next((one for one in candidates if one in asked), None)
+            if variation is not None:
+                frame = lookup.of(replace(measure, variation=variation))
+                parts.append(frame[frame["dataset"] == dataset].assign(dataset=name, measure=index))
     return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
@@ -118,14 +163,19 @@ def means(lookup: Lookup) -> pd.DataFrame:
     return found["mean"].where(found["count"] == most).dropna(how="all").dropna(axis=1, how="all")
 
 
+def _cider(lookup: Lookup) -> Measure:
+    """CIDEr as the authors compute it, or else of tokenized captions."""
+    known = set(lookup.evidence.leaderboard["metric"])
+    return Measure("CIDEr", "cider" if "cider" in known else "cider_d", output=TEXT, better="high")
+
+
 def coco_ranks(lookup: Lookup) -> pd.DataFrame:
     """model (a group of `COCO`), dataset, value: the mean rank of the group's models among all models here.
 
     Texts rank by accuracy, captions by CIDEr; the datasets are those of table 22 that all models here have.
     """
     sets = (*IN_DOMAIN, *OUT_OF_DOMAIN)
-    cider = Measure("CIDEr", "cider_d", output=TEXT, better="high")
-    frame = pd.concat([long(lookup, [accuracy(TEXT)], sets), long(lookup, [cider], sets)])
+    frame = pd.concat([long(lookup, [accuracy(TEXT)], sets), long(lookup, [_cider(lookup)], sets)])
     if frame.empty:
         raise Absent("no dataset of table 22 was asked for texts")
     frame = frame.dropna(subset=["value"]).drop_duplicates(["model", "dataset"])
@@ -181,7 +231,7 @@ INSTABILITY = {
     for column, label, variation, output in (
         ("instruction", "Instruction", "instruction", TEXT),
         ("order", "Order", "shuffled", TEXT),
-        ("mark", "Option label", "labels", TEXT),
+        ("mark", "Option label", "labels_drawn", TEXT),
         ("likelihood_instruction", "Likelihood, instruction", "instruction", LIKELIHOOD),
     )
 }
@@ -230,7 +280,7 @@ def dimension(title: str, sets: Sequence[str], outputs: Sequence[str], lookup: L
 
 def captions(lookup: Lookup) -> Built:
     """Table 19."""
-    measures = with_sampled(Measure("CIDEr", "cider_d", output=TEXT, better="high"))
+    measures = with_sampled(_cider(lookup))
     frame = long(lookup, measures)
     over = dict.fromkeys(name for name in (*CAPTIONS, *frame["dataset"]) if name in set(frame["dataset"]))
     if not over:
@@ -240,22 +290,32 @@ def captions(lookup: Lookup) -> Built:
 
 
 def dialogue(lookup: Lookup) -> Built:
-    """Table 20: datasets whose questions have turns."""
+    """Table 20: conversations that show the model's own earlier answers."""
     parts = []
     for output, noun in OUTPUT_NAMES.items():
         measures = with_sampled(
             accuracy(output),
+            Measure("Instability", "instability", output=output, scale=1, better="low"),
             Measure("Correlation", "turn_correlation", output=output, scale=1),
             Measure("Slope", "turn_slope", output=output, scale=1, digits=3),
         )
-        frame = long(lookup, measures)
-        with_turns = set(frame.loc[frame["measure"] == 1, "dataset"])
+        frame = long(lookup, measures, online=True)
+        with_turns = set(frame.loc[frame["measure"] == 2, "dataset"])
         if with_turns:
-            frame = frame[frame["dataset"].isin(with_turns)]
+            averaged = [index for index, one in enumerate(measures) if one.label.startswith(AVERAGED)]
+            both = frame[frame["measure"].isin(averaged) & frame["dataset"].isin(DIALOGUE)]
+            mean = with_mean(both, DIALOGUE)
+            frame = pd.concat([frame[frame["dataset"].isin(with_turns)], mean[mean["dataset"] == MEAN]])
             caption = f"dialogues, {noun}; accuracy against the number of the turn"
-            prints = printed(lookup, "reform_tables", ("accuracy", "correlation"), output=noun)
-            parts.append(_table(lookup, caption, frame, measures, sorted(with_turns), prints, f"-{noun}"))
-    return joined(parts, "no dataset of dialogues")
+            prints = printed(lookup, "reform_tables", ("accuracy", "instability", "correlation"), output=noun)
+            prints |= {
+                (index, model, MEAN): cell
+                for (index, model, name), cell in prints.items()
+                if name == "dialogue"
+            }
+            heads = (*sorted(with_turns), MEAN)
+            parts.append(_table(lookup, caption, frame, measures, heads, prints, f"-{noun}"))
+    return joined(parts, "needs the variation dialogue_tests, or dialogue, and questions with turns")
 
 
 def general(lookup: Lookup) -> Built:
@@ -265,11 +325,10 @@ def general(lookup: Lookup) -> Built:
     the mean ranks need, in addition, exactly the paper's models.
     """
     frame = lookup.evidence.dimensions
-    frame = frame[frame["variation"] == (TESTS if TESTS in set(frame["variation"]) else ORIGINAL)]
     measures = (Measure("Acc", "accuracy"), Measure("Rank", "rank", scale=1, digits=1))
     parts = []
     for output, noun in OUTPUT_NAMES.items():
-        own = frame[frame["output"] == output].rename(columns={"dimension": "dataset"})
+        own = _main_evaluation(frame[frame["output"] == output]).rename(columns={"dimension": "dataset"})
         if own.empty:
             continue
         whole = set(own.loc[own["parts"] == own["dataset"].map(SETS), "dataset"])
@@ -285,6 +344,22 @@ def general(lookup: Lookup) -> Built:
         names = sorted(set(both["dataset"]), key=lambda name: (name == OVERALL, name))
         parts.append(_table(lookup, f"by dimension, {noun}", both, measures, names, prints, f"-{noun}"))
     return joined(parts, "no model was asked for texts or likelihoods")
+
+
+def _main_evaluation(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of one output that table 1 shows: of the main evaluation, dialogues with earlier answers."""
+    asked = set(frame["variation"])
+    main = frame[frame["variation"] == (TESTS if TESTS in asked else ORIGINAL)]
+    dialogues = frame["dimension"] == "dialogue"
+    if not dialogues.any():
+        return main
+    asked = set(frame.loc[dialogues, "variation"])
+    online = frame[dialogues & (frame["variation"] == next((one for one in ONLINE if one in asked), None))]
+    parts = pd.concat([main[~main["dimension"].isin(["dialogue", OVERALL])], online])
+    groups = parts.groupby(["protocol", "model"])
+    overall = groups[["value", "rank"]].mean().assign(parts=groups.size()).reset_index()
+    whole = overall["protocol"].map(parts.groupby("protocol")["dimension"].nunique())
+    return pd.concat([parts, overall[(overall["parts"] == whole) & (whole > 1)].assign(dimension=OVERALL)])
 
 
 def hit_rate(number: str, lookup: Lookup) -> Built:
@@ -306,7 +381,7 @@ def hit_rate(number: str, lookup: Lookup) -> Built:
 def _shaken(lookup: Lookup, measures: Sequence[Measure]) -> pd.DataFrame:
     frame = lookup.long(measures)
     if frame.empty:
-        raise Absent("needs the variations instruction, shuffled and labels")
+        raise Absent("needs the variations instruction, shuffled and labels_drawn")
     return frame.assign(dataset=frame["dataset"].str.removesuffix(SUFFIX))
 
 
@@ -341,9 +416,8 @@ def coco(lookup: Lookup) -> Built:
 
 def modules(lookup: Lookup) -> Built:
     """Table 2: models that share both encoder and connector form one row."""
-    facts = lookup.evidence.facts
-    wide = means(lookup)
-    parts = [[facts.get(name, {}).get(key) for key in ("vision_encoder", "connector")] for name in wide.index]
+    known, wide = facts(lookup), means(lookup)
+    parts = [[known.get(name, {}).get(key) for key in ("vision_encoder", "connector")] for name in wide.index]
     kinds = [" + ".join(map(str, each)) if all(each) else None for each in parts]
     mean = wide.groupby(pd.Series(kinds, wide.index, name="model")).mean()
     if len(mean) < 2:
@@ -389,7 +463,7 @@ def known(title: str, keys: Mapping[str, str], lookup: Lookup) -> Built:
     """The facts on record about the models: a row for each model for which any of the keys is known."""
     body = []
     for name, label in lookup.models(MODELS).items():
-        values = [lookup.evidence.facts.get(name, {}).get(key) for key in keys]
+        values = [facts(lookup).get(name, {}).get(key) for key in keys]
         if any(value is not None for value in values):
             body.append([named(name, label), *map(_fact, values)])
     heads = (Column("Model"), *map(Column, keys.values()))

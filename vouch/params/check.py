@@ -111,6 +111,7 @@ def _check_plugins(project: Project) -> Problems:
     yield from _known(project.outputs or (), OUTPUTS, "outputs")  # once, not for each dataset
     yield from _known(project.score.answers, project.datasets, "score.answers")
     yield from _known(project.extract.max_tokens_of, project.models, "extract.max_tokens_of")
+    yield from _known(project.extract.beam_search, project.models, "extract.beam_search")
     yield from _known(project.extract.datasets_of, project.models, "extract.datasets_of")
     for name, datasets in project.extract.datasets_of.items():
         yield from _known(datasets, project.datasets, f"extract.datasets_of.{name}")

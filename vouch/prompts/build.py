@@ -23,7 +23,16 @@ from vouch.prompts.draft import TURNS, Draft, Item, Step, prompt_id, start
 from vouch.prompts.exchange import Exchanges
 from vouch.prompts.fit import as_added
 from vouch.prompts.template import ADDED, JOINING, LABELS, ImageMarks, Template
-from vouch.tables.asked import ACCEPTED, BY_HAND, CLEAN, ITEMS, PLACEHOLDER, TEXT, image_revision
+from vouch.tables.asked import (
+    ACCEPTED,
+    BY_HAND,
+    CLEAN,
+    EARLIER_OPTIONS,
+    ITEMS,
+    PLACEHOLDER,
+    TEXT,
+    image_revision,
+)
 from vouch.tables.marks import in_words
 
 # Reading items
@@ -206,17 +215,19 @@ class Prompts:
 
     def _check(self, draft: Draft, name: str, outputs: Sequence[str], before: Before) -> None:
         """Raises UserError if a prompt must not be in the table."""
-        for source in (source for sources in draft.earlier for source in sources or [""]):
+        words = [not options for options in draft.earlier_options] or [True] * len(draft.earlier)
+        pairs = zip(draft.earlier, words, strict=True)
+        for source, verbatim in ((source, each) for sources, each in pairs for source in sources or [""]):
             if source not in before:
                 raise UserError(
                     f"prompt {name}: an answer comes from {source!r}, no earlier prompt of this group; "
                     f"correct variation {draft.variation} in vouch/prompts/variations, whose `changes` must "
                     f"include {TURNS}"
                 )
-            if TEXT not in before[source]:
+            if not before[source] or (verbatim and TEXT not in before[source]):
                 raise UserError(
                     f"prompt {name}: repeats the answer to {source}, which asks for no {TEXT}; add it to "
-                    f"`outputs` of the dataset in params.yaml"
+                    "`outputs` of the dataset in params.yaml, or ask `dialogue_tests`, which repeats options"
                 )
         if self.cap == 0 and TEXT in outputs:
             raise UserError(
@@ -284,6 +295,7 @@ def render(draft: Draft, answers: tuple[int, ...], template: str, frames: Frames
         "text": text,
         "response": own.response,
         "earlier": draft.earlier,
+        **({EARLIER_OPTIONS.name: draft.earlier_options} if draft.earlier_options else {}),
         "options": options,
         "order": layout.order,
         "labels": layout.labels,

@@ -56,6 +56,11 @@ class Variation:
         return "+".join(part.declaration.family for part in self.parts if part.declaration.family)
 
     @cached_property
+    def repeats_options(self) -> bool:
+        """Whether its prompts repeat which options the model chose before."""
+        return any(part.declaration.repeats_options for part in self.parts)
+
+    @cached_property
     def columns(self) -> dict[str, Any]:
         """Columns of the prompts table that describe the variation of a prompt."""
         return {"variation": self.name, "family": self.family, "effect": self.effect}
@@ -111,6 +116,8 @@ def _misleads(first: Draft, draft: Draft) -> bool:
     options = draft.item.options
     if options is not first.item.options or not draft.template.shows_options:  # the options are not shown
         return False
+    if draft.earlier_options and any(names_others(turn.options) for turn in draft.item.turns):
+        return True  # the tests of that turn would move them, so it has none to repeat
     moved = draft.order != first.order and names_others(options)
     return moved or (draft.template.labels != first.template.labels and names_letters(options))
 
@@ -135,9 +142,11 @@ def load_variation(name: str) -> Variation:
             raise UserError(f"variation {name}: {part.name} changes nothing; leave it out")
         for what in part.declaration.parts:
             if what in changed:
+                both = {changed[what], part.name}
+                joint = next((one for one in declared() if set(one.split("_")) == both), None)
                 raise UserError(
-                    f"variation {name}: {changed[what]} and {part.name} both change the {what}; combine "
-                    "variations that change different things"
+                    f"variation {name}: {changed[what]} and {part.name} both change the {what}; "
+                    + (f"{joint} does both" if joint else "combine variations that change different things")
                 )
             changed[what] = part.name
     flipping = next((part for part in parts if part.declaration.effect not in (KEPT, OWN)), None)

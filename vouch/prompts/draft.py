@@ -76,6 +76,8 @@ class Draft(NamedTuple):
         an earlier item, which is rendered like this one.
     earlier: for each placeholder `{answer k}` the ids (`prompt_id`) of the prompts that fill it. These come
         before this one in the table, and are of adjacent items of the same group.
+    earlier_options: empty, or for each placeholder the options of its turn as it repeats them, in the item's
+        own order; none if the turn is an open question, whose answer is repeated word by word.
     """
 
     variation: str
@@ -86,6 +88,7 @@ class Draft(NamedTuple):
     asked: bool
     turns: tuple[tuple["str | Draft", str], ...] = ()
     earlier: tuple[tuple[str, ...], ...] = ()
+    earlier_options: tuple[tuple[str, ...], ...] = ()
 
 
 def start(item: Item, template: Template, variation: str) -> Draft:

@@ -28,7 +28,8 @@ from vouch.tables.marks import in_words, marked, without_figure
 
 TEMPLATES = Path("vouch/prompts/templates")
 ADDED = {"dont_know": DONT_KNOW, "none_of_above": NONE_OF_ABOVE}
-LABELS = {"upper": ascii_uppercase, "lower": ascii_lowercase, "digits": "123456789"}
+Labels = Literal["upper", "lower", "digits"]
+LABELS: dict[Labels, str] = {"upper": ascii_uppercase, "lower": ascii_lowercase, "digits": "123456789"}
 JOINING = {  # `pictures` -> the operation that joins two images
     "joined": "side_by_side",
     "merged": "merged",  # scaled to one height, a line between them: CompBench (Kil et al. 2024)
@@ -100,7 +101,7 @@ class Template(BaseModel):
     absent_hints: tuple[str, ...] = ()
     option: Annotated[str, _pattern(["label", "text"])] = "{label}. {text}"
     separator: str = "\n"
-    labels: Literal["upper", "lower", "digits"] = "upper"
+    labels: Labels = "upper"
     added: dict[Literal["dont_know", "none_of_above"], str] = {}
     pad_to: Annotated[int, Field(ge=2, le=26)] | None = None
     instructions: tuple[Annotated[str, _pattern(possible=["hint", "question"])], ...] = ()

@@ -223,6 +223,15 @@ max_tokens  int32       most tokens of a generated text, null for `extract.max_t
     ),
 )
 prompts_path = per_dataset("data/prompts/{}.parquet")
+EARLIER_OPTIONS = pa.field("earlier_options", pa.list_(pa.list_(pa.string())))
+"""A further column of PROMPTS: for each placeholder `{answer k}` the options of its turn as the placeholder
+repeats them, in the item's own order; an empty list if it repeats answers word by word. Only in tables with a
+variation that repeats options."""
+
+
+def prompts_schema(repeats_options: bool) -> pa.Schema:
+    """Columns of PROMPTS. repeats_options: whether a variation repeats the options that the model chose."""
+    return PROMPTS.schema.append(EARLIER_OPTIONS) if repeats_options else PROMPTS.schema
 
 
 def image_revision(operation: str) -> int:

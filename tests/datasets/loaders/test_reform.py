@@ -1,6 +1,7 @@
 """ReForm-Eval's sets: the table of all of them, and files of every shape that theirs have."""
 
 import base64
+import csv
 import io
 import json
 from collections import Counter
@@ -49,6 +50,43 @@ def test_all_61_sets_are_there() -> None:
     assert len(table) == 61 and len({(one.file, one.shape) for one in table.values()}) == 61
     assert all(name.isidentifier() and name == name.lower() for name in table)
     assert all(count <= max(one.full) for one in table.values() for count in one.sample)
+
+
+# Tables 5 and 6 of the paper, in the order of our table; COCO counting is their last set of fine perception.
+SIZES = {
+    "coarse_perception": (818, 10000, 50000, 3669, 4049, 2167, 8696, 21320, 15688),
+    "fine_perception": (3600, 3600, 2479, 38267, 171, 9247, 29122, 41991, 513, 34540),
+    "scene_text": (288, 1811, 3000, 9896, 1511, 3000, 849, 3000, 3000, 588, 6321, 1388, 4508, 5312, 3944),
+    "spatial": (6900, 1811, 4735),
+    "visual_reasoning": (21441, 12578, 3362, 5045, 2017, 4319, 1257, 1245, 1145, 1145, 1145, 4076),
+    "cross_modal": (25014, 25014, 32194, 800, 17901, 3385),
+    "description": (5000, 3166, 4500, 1000),
+    "dialogue": (1073, 2064),
+}
+
+
+def test_sizes_are_those_of_tables_5_and_6() -> None:
+    found: dict[str, list[int]] = {}
+    for one in sets().values():
+        found.setdefault(one.dimension, []).append(max(one.full))
+    assert {name: tuple(counts) for name, counts in found.items()} == SIZES
+
+
+def test_parts_are_tenths_that_the_printed_accuracies_fit() -> None:
+    """Five tests of n questions: an accuracy is a multiple of 1 / 5n. At most four of 32 printed ones are not."""
+    with (ROOT / "docs/published/reform_tables.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    checked = 0
+    for one in sets().values():
+        printed = [float(row["accuracy"]) for row in rows if row["dataset"] == one.name and row["accuracy"]]
+        for count in one.sample if one.metric == "choice" and "tdiuc" not in one.name else ():
+            if 5 * count > 4000:  # every second of two decimals is a multiple
+                continue
+            steps = [value * 5 * count / 100 for value in printed]
+            off = sum(abs(step - round(step)) > 0.00025 * count + 1e-6 for step in steps)
+            assert off <= len(printed) / 7, (one.name, off)
+            checked += 1
+    assert checked >= 25
 
 
 def test_counts_add_up() -> None:
@@ -384,9 +422,9 @@ def test_counts_that_are_known_are_checked(project) -> None:
     put(project, file, record([row] * 79, "1.0", "test"))
     with pytest.raises(UserError, match="items: 80 expected, 79 found"):
         items(project, "winoground", expect={})
-    put(project, "CLEVR/clevr_core_multiple_choice.json", record([], "2.0", "val"))
+    put(project, "VQA_v2/vqa_val_10p.json", record([], "2.0", "COCO_val2014"))
     with pytest.raises(UserError, match=r"is not known here; write settings\.expect"):
-        items(project, "clevr", expect={})
+        items(project, "vqa_v2", expect={})
 
 
 def test_from_the_hub(project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -341,7 +341,6 @@ def test_open_answers_that_decline() -> None:
         ("ocr_contains", "<think>Is it 7?</think>The answer is 9.", "7", 0),
         ("anls", "[THINK]It is a stop sign.[/THINK]stop", "stop", 1),
         ("exact_match", "<think>stop", "stop", 0),
-        ("ocr_contains", "Of 7 " + "red boxes and many other things " * 5 + "the answer is 9.", "7", 0),
     ],
 )
 def test_metrics_find_the_answer_of_a_longer_text(

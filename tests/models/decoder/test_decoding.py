@@ -15,9 +15,11 @@ import torch
 from scipy.stats import chisquare
 
 from tests.models.engines import (
+    SEARCHES,
     alone,
     answered,
     check_generated,
+    check_searched,
     loaded,
     plain_logits,
     question,
@@ -26,6 +28,7 @@ from tests.models.engines import (
     written,
 )
 from vouch.models.chat.chat import LetterIds
+from vouch.models.config import BeamSearch
 from vouch.models.decoder.decoding import letter_answers, likelihood_answer, sampled, texts, token_nlls
 from vouch.models.engine import Decoding, LetterAnswer, LikelihoodAnswer, Question, Refusal, TextAnswer
 
@@ -98,6 +101,19 @@ def test_greedy_text_equals_generate(tiny: Path, shown: int | None) -> None:
         images = list(one.images) or None
         inputs = loaded(tiny)[1](text=written(one), images=images, return_tensors="pt")
         check_generated(tiny, one, inputs, text_of(found[one.id, 0.0, 0]), END)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_the_best_of_several_beams_equals_generate(tiny: Path, search: BeamSearch) -> None:
+    rows = asked(range(5), [Decoding(search=search)])
+    found = alone(shared(tiny), "text", rows)
+    for one in rows:
+        inputs = loaded(tiny)[1](text=written(one), images=list(one.images) or None, return_tensors="pt")
+        check_searched(tiny, one, inputs, text_of(found[one.id, 0.0, 0]), END)
+    together = answered(shared(tiny), "text", [[one] for one in rows])
+    greedy = answered(shared(tiny), "text", [[one] for one in asked(range(5), [GREEDY])])
+    texts = [text_of(each[one.id, 0.0, 0]).text for each in (found, together, greedy) for one in rows]
+    assert texts[:5] == texts[5:10] != texts[10:], "whatever else is asked; and not the greedy text"
 
 
 def test_samples_are_scored_at_temperature_one(tiny: Path) -> None:

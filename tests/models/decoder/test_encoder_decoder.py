@@ -11,10 +11,12 @@ from PIL import Image
 from tests.models.engines import (
     CONFIG,
     OPTIONS,
+    SEARCHES,
     alone,
     answered,
     apart,
     check_generated,
+    check_searched,
     letters_of,
     loaded,
     question,
@@ -22,6 +24,7 @@ from tests.models.engines import (
     text_of,
 )
 from tests.models.tiny import pieces, save_blip
+from vouch.models.config import BeamSearch
 from vouch.models.engine import Decoding, LikelihoodAnswer, Question
 from vouch.tables.answered import Pin, Source
 
@@ -95,6 +98,15 @@ def test_greedy_text_equals_generate(blip: Path) -> None:
     found = alone(apart(blip, TEMPLATE), "text", asked)
     for one in asked:
         check_generated(blip, one, inputs_of(blip, one), text_of(found[one.id, 0.0, 0]), END)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_the_best_of_several_beams_equals_generate(blip: Path, search: BeamSearch) -> None:
+    decodings = (Decoding(search=search),)
+    asked = [question(n, 2 + n, [n], labels=(), max_tokens=9, decodings=decodings) for n in range(5)]
+    found = alone(apart(blip, TEMPLATE), "text", asked)
+    for one in asked:
+        check_searched(blip, one, inputs_of(blip, one), text_of(found[one.id, 0.0, 0]), END)
 
 
 def test_what_cannot_be_asked_is_refused_and_the_rest_answered(blip: Path) -> None:

@@ -1,4 +1,4 @@
-"""Packs and keys, placeholders of dialogues, and image recipes that no stage of this project wrote."""
+"""Packs and keys, and image recipes that no stage of this project wrote."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,8 +8,9 @@ import pytest
 from tests.models.project import image, prompt, recipe
 from tests.refusals import refused
 from vouch.images.opening import render
-from vouch.models.config import ExtractConfig, Sampling
-from vouch.models.packs import PACK_PROMPTS, KeyedPack, Keys, Pending, fill, groups
+from vouch.models.config import BeamSearch, ExtractConfig, Sampling
+from vouch.models.packs import PACK_PROMPTS, KeyedPack, Keys, groups
+from vouch.models.replies import Reply
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 CONFIG = ExtractConfig(batch=4, bucket=8, threads=1)
@@ -23,15 +24,26 @@ def row(id: str, text: str = "what", **columns: Any) -> dict[str, Any]:
 
 
 def packs(
-    rows: Sequence[dict[str, Any]], config: ExtractConfig = CONFIG, **known_texts: str | None
+    rows: Sequence[dict[str, Any]], config: ExtractConfig = CONFIG, **replies: Reply | None
 ) -> list[KeyedPack]:
     keys = Keys(BASE, config)
-    return [pack for group in groups(rows, known_texts, keys) for pack in group]
+    return [pack for group in groups(rows, replies, keys) for pack in group]
 
 
 def key(output: str, base: dict[str, Any] = BASE, config: ExtractConfig = CONFIG, **columns: Any) -> bytes:
     wanted = Keys(base, config).pack(output, [{**row("q1/original"), **columns}])
     return wanted.members[0].keys[0]
+
+
+def test_a_beam_search_is_part_of_the_keys_of_greedy_texts_alone() -> None:
+    rows = [row("q1/original", outputs=ALL)]
+    plain, five = Keys(BASE, CONFIG), Keys(BASE, CONFIG, search=BeamSearch(beams=5))
+    six = Keys(BASE, CONFIG, search=BeamSearch(beams=6))
+    for output in (LETTERS, LIKELIHOOD):
+        assert plain.pack(output, rows) == five.pack(output, rows)
+    greedy, searched, other = (keys.pack(TEXT, rows).members[0] for keys in (plain, five, six))
+    assert len({greedy.keys[0], searched.keys[0], other.keys[0]}) == 3
+    assert searched.decodings[0].search == BeamSearch(beams=5) and greedy.decodings[0].search is None
 
 
 def test_the_prefix_of_a_model_begins_answers_whose_letter_is_read() -> None:
@@ -172,7 +184,7 @@ def test_packs_wait_for_the_answers_that_they_repeat() -> None:
     later = {"turns": [("what", "{answer 1}")], "earlier": [["q/a/1"]]}
     rows = [row("q/a/1"), row("q/a/2", "who", **later)]
     assert [(pack.output, len(pack.members)) for pack in packs(rows)] == [(TEXT, 1)]
-    found = packs(rows, **{"q/a/1": "dog"})
+    found = packs(rows, **{"q/a/1": Reply("dog")})
     assert [(pack.output, len(pack.members)) for pack in found] == [
         (LETTERS, 2),
         (LIKELIHOOD, 2),
@@ -180,7 +192,7 @@ def test_packs_wait_for_the_answers_that_they_repeat() -> None:
         (TEXT, 1),
     ]
     assert found[0].members[1].prompt["turns"] == [{"question": "what", "answer": "dog"}]
-    cat = packs(rows, **{"q/a/1": "cat"})
+    cat = packs(rows, **{"q/a/1": Reply("cat")})
     assert [pack == other for pack, other in zip(found, cat, strict=True)] == [False, False, True, False]
     refused = packs(rows, **{"q/a/1": None})
     problems = [member.problem for pack in refused for member in pack.members]
@@ -195,45 +207,3 @@ def test_a_recipe_with_another_number_of_images(count: int) -> None:
     made = {**recipe(NOISE), "images": recipe(NOISE)["images"] * count}
     with refused(f"of {count} images gives {count} images instead of one"):
         render(made, lambda digest: NOISE)
-
-
-def filled(text: str, known_texts: dict[str, str | None], *earlier: list[str], answer: str = "") -> Any:
-    made, problem = fill(prompt("q/b", text, turns=[("why?", answer)], earlier=earlier), known_texts)
-    assert problem is None
-    return made["text"], made["turns"][0]["answer"]
-
-
-def test_answers_stand_in_turns_and_text() -> None:
-    known_texts = {"x": " dog\n", "y": "cat"}
-    assert filled("{answer 2} {answer 1} {answer 2}", known_texts, ["x"], ["y"], answer="a {answer 1}!") == (
-        "cat dog cat",
-        "a dog!",
-    )
-
-
-def test_the_most_common_answer_and_of_equals_the_first() -> None:
-    known_texts = {"a": "one", "b": "two", "c": "two ", "d": "one", "e": "three"}
-    assert filled("{answer 1}", known_texts, ["a", "b", "c"])[0] == "two"
-    assert filled("{answer 1}", known_texts, ["b", "a", "d", "c"])[0] == "two"
-    assert filled("{answer 1}", known_texts, ["e", "a", "b"])[0] == "three"
-
-
-def test_braces_of_others_are_plain_text() -> None:
-    known_texts = {"x": "{answer 2} {answer 9} \\1 {0} {{", "y": "{answer 1}"}
-    assert filled("{answer 1} {answer 9}", known_texts, ["x"], ["y"], answer="{answer 2}") == (
-        "{answer 2} {answer 9} \\1 {0} {{ {answer 9}",
-        "{answer 1}",
-    )
-    huge = "{answer " + "9" * 5000 + "} {answer 0} {answer -1} {answer} {answer 1 }"
-    assert filled(huge, known_texts, ["x"])[0] == huge
-    unasked, problem = fill(prompt("q/b", "{answer 1}"), {})
-    assert unasked["text"] == "{answer 1}" and problem is None, (
-        "a prompt that names no answers has no placeholders"
-    )
-
-
-def test_unknown_answers_are_waited_for_and_refused_ones_passed_on() -> None:
-    row = prompt("q/b", "{answer 1}", earlier=[["x", "y"]])
-    with pytest.raises(Pending):
-        fill(row, {"x": "a"})
-    assert fill(row, {"x": "a", "y": None})[1] == "repeats the answer to prompt y, which has none"

@@ -14,6 +14,7 @@ from vouch.models.config import ExtractConfig, Sampling
 from vouch.models.engine import Answered, Decoding, LetterAnswer, Pack, Question, Refusal, TextAnswer
 from vouch.models.executor import Executor
 from vouch.models.packs import KeyedPack, Keys, groups
+from vouch.models.replies import Reply
 from vouch.models.requests import DatasetRequests, Session, answer, write
 from vouch.models.responses import restore
 from vouch.models.work_cache import WorkCache, remembered, to_remember
@@ -266,6 +267,6 @@ def test_a_text_of_another_revision_is_not_repeated(project: Project) -> None:
     dataset = asked(project)
     with refused("nothing further is taken"):
         restore(dataset)
-    assert dataset.known_texts == {}
+    assert dataset.replies == {}
     answer(dataset, lambda answers, total, label: answers)
-    assert dataset.known_texts == {"q1/original": right}
+    assert dataset.replies == {"q1/original": Reply(right)}

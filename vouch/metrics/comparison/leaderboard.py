@@ -131,7 +131,7 @@ def _comparable(metrics: pa.Table) -> pd.DataFrame:
     return frame[known]
 
 
-METRICS = ["accuracy", "cider_d"]
+METRICS = ["accuracy", "cider", "cider_d"]
 """Captions have no accuracy; their CIDEr takes its place, on a scale where 1 is what papers print as 100."""
 DIMENSION_KEYS = ["variation", "output", "protocol"]
 

@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from unicodedata import normalize
 
 import numpy as np
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import LCSseq, Levenshtein
 
 from vouch.metrics.metric import SHARE, Formulas
 from vouch.metrics.text.numbers import Quantity, number, quantity
@@ -34,12 +34,11 @@ from vouch.tables.thoughts import apart
 References = Sequence[Sequence[str]]
 ANLS_THRESHOLD = 0.5
 TOLERANCE = 0.05
-LONG = 20
-"""In a text of more words, a number need not be the answer."""
 _OF_A_NUMBER = r"(?<=\d)[^\w\s](?=\d)|(?<![\w.])[.](?=\d)|(?<![\w)])-(?=\.?\d)"
 """Punctuation that belongs to a number: 3.5, 1/2, 10:30, .5, -5."""
 _BELONGS = re.compile(_OF_A_NUMBER)
 _PUNCTUATION = re.compile(r"[^\w\s]|_")
+_NOT_ASCII_WORDS = re.compile(r"[^a-zA-Z0-9\s]")
 
 
 Pair = Callable[[str, str], float]
@@ -132,12 +131,30 @@ def lower_match(text: str, reference: str) -> float:
     "OCR of ReForm-Eval's code, Li et al. 2023",
 )
 def ocr_contains(text: str, reference: str) -> float:
-    """1 or 0; 0 if the reference has no letter or digit. A long text must give a number as its answer."""
-    wanted, given = words(reference), words(text)
-    contained = bool(wanted) and f" {' '.join(wanted)} " in f" {' '.join(given)} "
-    if contained and len(given) > LONG and of_reference(reference) is not None:
-        return float(same(text, reference))
-    return float(contained)
+    """1 or 0. As in that code, only ASCII letters, digits and blanks count, in lower case: `3.5` is `35`.
+
+    A reference without a letter or digit stands in every text that has one. If its letters are all of another
+    script, which the code would drop, its words are compared as those of `word_accuracy`.
+    """
+    bare, found = (_NOT_ASCII_WORDS.sub("", normalize("NFC", one)).lower() for one in (reference, text))
+    if not bare.strip() and any(map(str.isalnum, reference)):
+        bare, found = (" ".join(words(one)) for one in (reference, text))
+    return float(_stands(bare, found))
+
+
+@_of_pairs(
+    "kie_contains",
+    "Key information, contained",
+    "the whole reference stands in the text, as words; both normalised as for the VQA score",
+    "key information (FUNSD) of ReForm-Eval's code, Li et al. 2023",
+)
+def kie_contains(text: str, reference: str) -> float:
+    """1 or 0. A reference with a sign at an end, as `$5` has, needs a letter or digit beside the sign."""
+    return float(_stands(normal(reference), normal(text)))
+
+
+def _stands(wanted: str, text: str) -> bool:
+    return re.search(rf"\b{re.escape(wanted)}\b", text) is not None
 
 
 @_of_pairs(
@@ -149,7 +166,7 @@ def ocr_contains(text: str, reference: str) -> float:
 def word_accuracy(text: str, reference: str) -> float:
     """Share of the reference's words in the text; 0 without a letter or digit in the reference.
 
-    The same as ocr_contains if references are single words.
+    Numbers are compared whole: `3.5` is not `35`.
     """
     wanted, given = words(reference), set(words(text))
     return sum(word in given for word in wanted) / len(wanted) if wanted else 0.0
@@ -276,13 +293,51 @@ Grams = Counter[tuple[str, ...]]
 )
 def cider_d(texts: Sequence[str], references: References) -> list[float]:
     """[n] in 0 ... 10; NaN if every gram of a row's references is among those of all rows."""
-    known = [[_grams(caption_words(one)) for one in each] for each in references]
+    return _cider(texts, references, caption_words)
+
+
+@_of_rows(
+    "cider",
+    "CIDEr, untokenized",
+    "CIDEr-D of words as they stand between blanks, with their case and punctuation, 0 to 10",
+    "captions of ReForm-Eval's code, Li et al. 2023",
+    unit="",
+)
+def cider(texts: Sequence[str], references: References) -> list[float]:
+    """[n] in 0 ... 10: pycocoevalcap's scorer without its tokenizer. NaN as for cider_d."""
+    return _cider(texts, references, str.split)
+
+
+def _cider(texts: Sequence[str], references: References, words: Callable[[str], list[str]]) -> list[float]:
+    known = [[_grams(words(one)) for one in each] for each in references]
     seen: Grams = Counter()
     for each in known:
         seen.update(gram for gram in set().union(*each))
     total = math.log(max(len(known), 1))
     pairs = zip(texts, known, strict=True)
-    return [_score(_grams(caption_words(text)), each, seen, total) for text, each in pairs]
+    return [_score(_grams(words(text)), each, seen, total) for text, each in pairs]
+
+
+BETA = 1.2
+
+
+@_of_rows(
+    "rouge_l",
+    "ROUGE-L",
+    "F of the longest common subsequence of words between blanks, recall counting 1.44 times",
+    "Lin 2004, as in ReForm-Eval's code",
+)
+def rouge_l(texts: Sequence[str], references: References) -> list[float]:
+    """[n] in 0 ... 1, as pycocoevalcap without its tokenizer: the best precision with the best recall."""
+    scores = []
+    for text, known in zip(texts, references, strict=True):
+        said, wanted = text.split(" "), [one.split(" ") for one in known]
+        common = [LCSseq.similarity(said, one) for one in wanted]
+        precision = max(common) / len(said)
+        recall = max(count / len(one) for count, one in zip(common, wanted, strict=True))
+        total = recall + BETA**2 * precision
+        scores.append(min(1.0, (1 + BETA**2) * precision * recall / total) if total else 0.0)
+    return scores
 
 
 def caption_words(text: str) -> list[str]:

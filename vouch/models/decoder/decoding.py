@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from vouch.models.chat.chat import LetterIds
+from vouch.models.decoder.beams import Generated, Step, searched
 from vouch.models.decoder.passes import Forward, PassResult, fresh
 from vouch.models.decoder.preparing import Prepared
 from vouch.models.engine import (
@@ -102,17 +103,19 @@ def ends(model: Any) -> frozenset[int]:
     return frozenset(given if isinstance(given, (list, tuple)) else () if given is None else (int(given),))
 
 
-Continuation = tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]
+Continuation = tuple[torch.Tensor, Step]
 """Logits [r, vocabulary] float32 after r prompts, and a function for those after one more token [r] each."""
 
 
 def continued(forward: Forward, rows: Sequence[Prepared], read: PassResult) -> Continuation:
     """Continues after a pass that kept its cache, and leaves that cache unchanged."""
-    last = replace(read, cache=fresh(read.cache))
+    last, shown = replace(read, cache=fresh(read.cache)), list(rows)
 
-    def step(tokens: torch.Tensor) -> torch.Tensor:
-        nonlocal last
-        last = forward.step(rows, tokens, last)
+    def step(tokens: torch.Tensor, rows: torch.Tensor | None = None) -> torch.Tensor:
+        nonlocal last, shown
+        if rows is not None:
+            last, shown = last.of_rows(rows), [shown[row] for row in rows.tolist()]
+        last = forward.step(shown, tokens, last)
         return last.logits[:, 0]
 
     return read.logits[:, 0], step
@@ -141,15 +144,15 @@ def texts(
     for key in dict.fromkeys(key for of_row in of_rows for key in of_row):
         decodings = [of_row.get(key) for of_row in of_rows]
         most = [0 if one is None else q.max_tokens for one, q in zip(decodings, questions, strict=True)]
-        draws = _draws(decodings, most) if key[0] else None
-        generated = _generated(begin(), most, key[0], draws, ended)
+        search = next((one.search for one in decodings if one is not None and one.search is not None), None)
+        if search is not None:  # the same for all rows, as all texts of a model are searched in one way
+            generated = searched(begin(), most, search, ended, len(end_tokens))
+        else:
+            draws = _draws(decodings, most) if key[0] else None
+            generated = _generated(begin(), most, key[0], draws, ended)
         for row, (decoding, tokens) in enumerate(zip(decodings, generated, strict=True)):
             if decoding is not None:
                 yield row, decoding, _answer(tokens, decode, ended, stopped)
-
-
-_Generated = tuple[int, float, float]
-"""A token, its log-probability, and the normalised entropy when it was chosen."""
 
 
 def _generated(
@@ -158,10 +161,10 @@ def _generated(
     temperature: float,
     draws: torch.Tensor | None,
     ended: Callable[[Sequence[int]], bool],
-) -> list[list[_Generated]]:
+) -> list[list[Generated]]:
     """The generated tokens of each row: up to `most`, an end token, or one that is not finite."""
     logits, step = begun
-    chosen_tokens: list[list[_Generated]] = [[] for _ in most]
+    chosen_tokens: list[list[Generated]] = [[] for _ in most]
     tokens: list[list[int]] = [[] for _ in most]
     going = {row for row, limit in enumerate(most) if limit}
     for number in range(max(most)):
@@ -185,7 +188,7 @@ def _generated(
 
 
 def _answer(
-    generated: Sequence[_Generated],
+    generated: Sequence[Generated],
     decode: Callable[[Sequence[int]], str],
     ended: Callable[[Sequence[int]], bool],
     stopped: Callable[[Sequence[int]], bool],

@@ -14,7 +14,7 @@ from vouch.models.batching import padded_length
 from vouch.models.config import ExtractConfig
 from vouch.models.decoder.answering import RowEngine
 from vouch.models.decoder.decoding import ends, letter_answers, likelihood_answer, token_nlls
-from vouch.models.decoder.passes import fresh, images_of
+from vouch.models.decoder.passes import fresh, images_of, rows_of
 from vouch.models.decoder.preparing import LoadedModel, Prepared, Preparer
 from vouch.models.decoder.rows import EncoderRow
 from vouch.models.engine import Answered
@@ -122,17 +122,22 @@ class _Continued:
         self._cache = EncoderDecoderCache(
             fresh(read.cache.self_attention_cache), read.cache.cross_attention_cache
         )
+        self._mask, self._encoded = read.attention_mask, read.encoded
 
-    def step(self, tokens: torch.Tensor) -> torch.Tensor:
-        """[r, vocabulary] float32 after one further token [r] of every row."""
+    def step(self, tokens: torch.Tensor, rows: torch.Tensor | None = None) -> torch.Tensor:
+        """[m, vocabulary] float32 after one further token [m] of every row. rows: see `Step`."""
+        if rows is not None:
+            caches = (self._cache.self_attention_cache, self._cache.cross_attention_cache)
+            self._cache = EncoderDecoderCache(*(rows_of(cache, rows) for cache in caches))
+            self._mask, self._encoded = self._mask[rows], tuple(one[rows] for one in self._encoded)
         return self.read(tokens[:, None])[:, 0]
 
     def read(self, ids: torch.Tensor) -> torch.Tensor:
         """[r, n, vocabulary] float32 after each of the tokens [r, n]."""
         read = self._read
         result = read.language_model(
-            encoder_outputs=read.encoded,
-            attention_mask=read.attention_mask,
+            encoder_outputs=self._encoded,
+            attention_mask=self._mask,
             decoder_input_ids=ids,
             past_key_values=self._cache,
             use_cache=True,

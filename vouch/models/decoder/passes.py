@@ -51,6 +51,16 @@ def fresh(cache: Any) -> Any:
     return copied
 
 
+def rows_of(cache: Any, rows: torch.Tensor) -> Any:
+    """A cache of the rows [m] of another, in this order; continuing it does not change the other."""
+    copied = copy.copy(cache)
+    copied.layers = [
+        _changed([layer], lambda _, values: values[0].index_select(0, rows.to(values[0].device)))
+        for layer in cache.layers
+    ]
+    return copied
+
+
 def _changed(layers: Sequence[Any], make: Callable[[str, Sequence[torch.Tensor]], torch.Tensor]) -> Any:
     """A layer whose per-row tensors are made from those of `layers`; everything else is the first one's.
 
@@ -117,6 +127,10 @@ class PassResult:
     cache: Any | None
     mask: torch.Tensor
     next: torch.Tensor
+
+    def of_rows(self, rows: torch.Tensor) -> "PassResult":
+        """The result of the rows [m], in this order and perhaps several times, on a cache of their own."""
+        return PassResult(self.logits[rows], rows_of(self.cache, rows), self.mask[rows], self.next[rows])
 
 
 # These tell image tokens from text. After a prefix there is only text, so they are left out there.

@@ -53,7 +53,8 @@ class Declaration:
     skips: the items that it does not apply to. effect: one of EFFECTS. family: of PARC (Schmalfuss et al.
     2025), else empty. levels: the highest, 0 if it has none; `NAME_5` in params.yaml is level 5, `NAME`
     the default level. counts_prompts: its levels are numbers of prompts, not strengths. control: it takes
-    away or hides what an answer depends on, which no user would do. operation: the one that is applied to
+    away or hides what an answer depends on, which no user would do. repeats_options: its prompts repeat which
+    options the model chose before. operation: the one that is applied to
     every image, if it does nothing else (vouch/images/operations.py)."""
 
     name: str
@@ -68,6 +69,7 @@ class Declaration:
     default_level: int = 0
     counts_prompts: bool = False
     control: bool = False
+    repeats_options: bool = False
     operation: str = ""
     vary: Vary = _undeclared
 

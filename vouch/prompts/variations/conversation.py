@@ -1,8 +1,9 @@
 """Variations that show earlier turns: of the item's conversation, or the model's own answer to the item.
 
-`dialogue` is the online multi-round setting of ReForm-Eval (Li et al. 2023). Its earlier prompts are those of
-the same variation, so each answer was given after the ones before it; the template's `outputs` must ask for
-text. `p_true` is from Kadavath et al. (2022); its words are ours."""
+`dialogue` repeats the model's answers word by word, so the template's `outputs` must ask for text. Its
+earlier prompts are those of the same variation: each answer was given after the ones before it.
+`dialogue_tests`, which repeats options, is in several.py. `p_true` is from Kadavath et al. (2022); its words
+are ours."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -80,14 +81,26 @@ def correct_answer(draft: Draft) -> str | None:
     """The first correct answer, None if there is none: the option as the template shows it, its text if the
     template shows no options, or a reference.
     """
-    item, template = draft.item, draft.template
+    item = draft.item
     if item.kind != "choice":
         return next(iter(item.references), None)
-    for label, index in zip(LABELS[template.labels], draft.order, strict=False):
-        if index in item.answers:
-            text = in_words(item.options[index])
-            return template.option.format(label=label, text=text) if template.shows_options else text
-    return None
+    shown = repeated_options(draft)
+    return next((shown[index] for index in draft.order[: len(shown)] if index in item.answers), None)
+
+
+def repeated_options(draft: Draft) -> tuple[str, ...]:
+    """The item's options as an answer repeats them, in the item's own order: as the template shows them, or
+    their texts if it shows no options. Empty for an open question."""
+    item, template = draft.item, draft.template
+    if item.kind != "choice":
+        return ()
+    texts = list(map(in_words, item.options))
+    if not template.shows_options:
+        return tuple(texts)
+    labels = LABELS[template.labels]
+    return tuple(
+        template.option.format(label=label, text=text) for label, text in zip(labels, texts, strict=False)
+    )
 
 
 @variation(

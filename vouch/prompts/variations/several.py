@@ -8,11 +8,13 @@ import random
 from dataclasses import replace
 from functools import lru_cache
 
-from vouch.prompts.draft import ORDER, TEMPLATE, WORDS, Draft
-from vouch.prompts.template import LABELS
+from vouch.prompts.draft import ORDER, TEMPLATE, WORDS, Draft, prompt_id, start
+from vouch.prompts.template import LABELS, Labels
 from vouch.prompts.variations import variation
+from vouch.prompts.variations.conversation import CONVERSATION, conversation, repeated_options
 
 MOST_TESTS, TESTS = 50, 5  # the authors ask five
+ALPHABETS: tuple[Labels, ...] = ("lower", "digits", "upper")
 NAMING = "options that [name others](#limits-of-a-variation)"
 _RANDOM = random.Random()  # seeded before every use: a new one for each order takes twice as long
 
@@ -112,6 +114,39 @@ def _tests(draft: Draft, level: int) -> list[Draft]:
 
 
 @variation(
+    "dialogue_tests",
+    "dialogue in several tests, with the model's own earlier choices",
+    does="the questions of a conversation in the prompts of `tests`; the earlier questions come first, each "
+    "with the option that the model chose most often in its tests",
+    skips=f"items in no conversation, conversations with {NAMING}",
+    changes=CONVERSATION,
+    levels=MOST_TESTS,
+    default_level=TESTS,
+    counts_prompts=True,
+    repeats_options=True,
+)
+def _in_several_tests(draft: Draft, level: int) -> list[Draft] | None:
+    """The online multi-round setting of ReForm-Eval. Earlier questions show their options in their own order.
+
+    Of equally common choices the first counts. The earlier prompts are those of the same variation.
+    """
+    turns, drafts = draft.item.turns, []
+    if not draft.asked:
+        return None
+    for test in range(1, level + 1):
+        shown = shuffled(worded(draft, test), test)
+        changed = conversation(shown, lambda number, _: f"{{answer {number}}}")
+        if changed is None:
+            return None
+        earlier = [
+            tuple(prompt_id(turn.id, draft.variation, one) for one in range(1, level + 1)) for turn in turns
+        ]
+        options = [repeated_options(start(turn, shown.template, draft.variation)) for turn in turns]
+        drafts.append(changed._replace(earlier=tuple(earlier), earlier_options=tuple(options)))
+    return drafts
+
+
+@variation(
     "labels",
     "options labelled a, b, c; 1, 2, 3; A, B, C",
     does="a prompt for each kind of option labels: a, b, c; 1, 2, 3; A, B, C",
@@ -119,10 +154,38 @@ def _tests(draft: Draft, level: int) -> list[Draft]:
     changes=TEMPLATE,
 )
 def _in_every_alphabet(draft: Draft) -> list[Draft] | None:
-    """The authors draw the labels at random; here each alphabet is asked once."""
-    template, own = draft.template, len(draft.order)
-    if not own or not template.shows_options or own + len(template.added_to(own)) > len(LABELS["digits"]):
+    """Test k has the k-th alphabet."""
+    return [_labelled(draft, labels) for labels in ALPHABETS] if _can_be_labelled(draft) else None
+
+
+@variation(
+    "labels_drawn",
+    "options labelled by alphabets drawn at random",
+    does="several prompts, each with the labels of an alphabet drawn for it: a, b, c; 1, 2, 3; or A, B, C",
+    skips="the same",
+    changes=TEMPLATE,
+    levels=MOST_TESTS,
+    default_level=TESTS,
+    counts_prompts=True,
+)
+def _drawn_alphabets(draft: Draft, level: int) -> list[Draft] | None:
+    """The random option marks of ReForm-Eval: every test draws one of the alphabets, all equally likely.
+
+    The item's id decides; the authors' code sets no seed.
+    """
+    if not _can_be_labelled(draft):
         return None
-    return [
-        draft._replace(template=template.changed(labels=labels)) for labels in ("lower", "digits", "upper")
-    ]
+    drafts = []
+    for test in range(1, level + 1):
+        _RANDOM.seed(f"labels/{draft.item.id}/{test}")
+        drafts.append(_labelled(draft, _RANDOM.choice(ALPHABETS)))
+    return drafts
+
+
+def _can_be_labelled(draft: Draft) -> bool:
+    template, own = draft.template, len(draft.order)
+    return bool(own and template.shows_options and own + len(template.added_to(own)) <= len(LABELS["digits"]))
+
+
+def _labelled(draft: Draft, labels: Labels) -> Draft:
+    return draft._replace(template=draft.template.changed(labels=labels))
