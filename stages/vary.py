@@ -48,8 +48,8 @@ def main(run: Run) -> None:
     prompts = Prompts(variations, template, config.name, text_cap(template, source), config.asked)
     with PROMPTS.writer(prompts_path(name)) as table:
         items = run.progress(read_items(source, builder), total=total, label=f"vary {name}")
-        for rows in prompts.of_items(items, source):
-            asked += 1
+        for item, rows in prompts.of_items(items, source):
+            asked += item.kept
             for row in rows:
                 table.row(row)
         if not asked and config.rows != "all":

@@ -17,6 +17,7 @@ from vouch.papers.reform_tables import SETS
 from vouch.papers.tu import METHODS
 from vouch.pipeline.yaml12 import load
 from vouch.report.evidence import Evidence
+from vouch.report.formatting import percent
 from vouch.report.loading import read_printed
 from vouch.report.page import declared
 from vouch.report.table import Grid
@@ -217,6 +218,36 @@ def test_parc_by_prompt_by_model_and_beside_the_paper(make: Make) -> None:
     assert shown["Table A8"].sentences == ("1 of 2 published numbers agree to the printed digit.",)
     assert "Mean over the models: nyu_depth" not in shown["Figure 3"].figures[0].description
     assert "NYU, before O 0.30; NYU, before LS-N 0.15" in shown["Figure 3"].figures[0].description
+
+
+def test_parc_counts_and_grades_the_questions_that_the_filter_leaves_out_too(make: Make) -> None:
+    """Table A5 of questions of which 12 have an image to exchange, and one was rejected."""
+    evidence = make(Made(accuracy={"llava_v1_6_34b": 0.75, "other": 0.8}, datasets=("nyu_depth",)))
+    items = list(evidence.items["id"])
+    kept = items[:12]
+    made = [
+        {"model": model, "dataset": "nyu_depth", "item": item, "group": item, "variation": variation}
+        | {"prompt": f"{item}/{variation}", "output": "letters", "clean_correct": float(place % 4 != grade)}
+        for grade, model in enumerate(("llava_v1_6_34b", "other"))
+        for variation, asked_of in (("original", kept), ("vs_e", kept), ("initial", items))
+        for place, item in enumerate(asked_of)
+    ]
+    rejects = pd.DataFrame([{"dataset": "nyu_depth", "where": "x", "id": "", "reason": "has no answer"}])
+    printed = read_printed([ROOT / "docs/published/parc_a5.csv"])
+    outcomes = pd.DataFrame(made).reindex(columns=evidence.outcomes.columns)
+    setup = {"datasets": {"nyu_depth": {"rows": "exchangeable"}}}
+    evidence = replace(evidence, outcomes=outcomes, rejects=rejects, printed=printed, setup=setup)
+    (row,) = text(built(evidence, "parc")["Table A5"].grids[0])
+    total = len(items) + 1
+    assert len(items) > 12 and row[1:3] == [f"{total} | published 1858", "12 | published 385"]
+    right = sum(place % 4 != 0 for place in range(len(items))) / len(items)
+    assert row[4:] == [
+        f"{percent(right)} | llava_v1_6_34b; published 67.2",
+        f"{percent(0.75)} | llava_v1_6_34b; published 70.4",
+    ]
+    outcomes = outcomes[outcomes["variation"] != "initial"]
+    (row,) = text(built(replace(evidence, outcomes=outcomes), "parc")["Table A5"].grids[0])
+    assert row[4] == "– | needs the variation initial", "not the accuracy of the kept ones again"
 
 
 def test_parc_by_size_and_by_the_training_data_of_models_alike_in_size(make: Make) -> None:

@@ -163,6 +163,7 @@ def shapes() -> Table:
     orders += [(green, red, yellow, blue), (green, blue, yellow, red)]
     return {
         "original": [ask()],
+        "initial": [ask()],
         **of_the_words(ask, own, yellow, {**words, "lr_v": LOOKING + "which colour the triangle has?"}),
         **of_the_order(ask, own, orders),
         **of_the_labels(ask, 6),
@@ -190,6 +191,7 @@ def shapes_seen() -> Table:
     orders = [[0, 2, 3, 1], [2, 0, 1, 3], [2, 1, 3, 0], [2, 0, 1, 3], [0, 3, 1, 2]]
     return {
         "original": [ask()],
+        "initial": [ask()],
         **of_the_words(ask, own, right, words),
         **of_the_order(ask, own, [tuple(own[k] for k in order) for order in orders]),
         **of_the_labels(ask, 6),
@@ -211,6 +213,7 @@ def pairs() -> Table:
     exchanged: dict[str, Any] = {"right": (right,), "images": (2, 1)}
     return {
         "original": [ask()],
+        "initial": [ask()],
         **of_the_words(ask, own, left, words),
         **of_the_order(ask, own, [own, back, own, back, own]),
         **of_the_labels(ask, 4),
@@ -235,6 +238,7 @@ def shapes_text() -> Table:
     ask = asker(lambda words, _order, _labels: words, "Which colour does the triangle have?", (), (), "")
     return {
         "original": [ask()],
+        "initial": [ask()],
         **of_the_words(ask, (), "", {"lr_i": told, "lr_c": "Colour of the triangle?", "lr_v": verbose}),
         **of_the_image(ask),
         **never("option_order", "circular", "shuffled", "labels", "image_only", "ls_n+vr_l"),
@@ -256,6 +260,7 @@ def shapes_dialog() -> Table:
     blurred = {"turns": own_answer, "look": disturbed("blur", 5)}
     return {
         "original": [ask()],
+        "initial": [ask()],
         **of_the_words(ask, own, own[2], words),
         **of_the_order(ask, own, [tuple(own[k] for k in order) for order in orders]),
         **of_the_labels(ask, 6),
@@ -310,6 +315,7 @@ def shapes_reform() -> Table:
     ]
     return {
         "original": [ask()],
+        "initial": [ask()],
         **of_the_words(ask, own, yellow, words),
         **of_the_order(ask, own, orders),
         **of_the_labels(ask, 4),
