@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from tests.metrics.simulated import ROOT
 from tests.report.project import Made, Make
 from vouch import papers
+from vouch.metrics.robustness import calibrated, reliability
 from vouch.papers.entry import Absent, Built, Lookup, Measure, Paper, facts, family, series, size, with_mean
 from vouch.papers.page import Review, build_papers, papers_figures, review
 from vouch.papers.pivot import Layout, pivot, ranks
@@ -207,6 +209,7 @@ def test_parc_by_prompt_by_model_and_beside_the_paper(make: Make) -> None:
     found = reviewed(replace(evidence, printed={"parc_a8": printed}), "parc")
     shown = {entry.name: made for entry, made in found.shown}
     assert [entry.name for entry, _ in found.absent] == ["Table A4", "Table A5", "Figure 5", "Figure A9"]
+    assert not shown["Figure 2"].grids, "the guess is not known"
     assert text(shown["Table A6"].grids[0]) == [
         ["O | original", "0.30", "0.40", "0.50", "–"],
         ["LS-N | ls_n", "0.20", "0.30", "0.40", "0.50"],
@@ -250,21 +253,67 @@ def test_parc_counts_and_grades_the_questions_that_the_filter_leaves_out_too(mak
     assert row[4] == "– | needs the variation initial", "not the accuracy of the kept ones again"
 
 
+def axis(chart: Any) -> dict[str, float]:
+    """The places of the models on the axis across."""
+    return {point["name"]: point["x"] for each in chart.to_dict()["datasets"].values() for point in each}
+
+
 def test_parc_by_size_and_by_the_training_data_of_models_alike_in_size(make: Make) -> None:
     evidence = asked(make(Made(datasets=("nyu_depth",))), parc_rows())
-    same = {"language_model_parameters": 7_000_000_000, "curation": "high"}
-    known = {
-        "llava_v1_5_7b": same | {"total_parameters": 7_400_000_000, "training_data_size": 1_200_000},
-        "other": same | {"total_parameters": 7_100_000_000, "training_data_size": 50_000_000},
+    names = ("language_model_parameters", "total_parameters", "training_data_size")
+    known: dict[str, dict[str, Any]] = {
+        "llava_v1_5_7b": dict(zip(names, (6_700_000_000, 7_400_000_000, 1_200_000), strict=True)),
+        "other": dict(zip(names, (7_000_000_000, 7_100_000_000, 50_000_000), strict=True)),
     }
     shown = built(replace(evidence, facts=known), "parc")
     left, right = shown["Figure 5"].figures
-    assert "2 models by number of parameters" in left.description
+    language = {name: each["language_model_parameters"] for name, each in known.items()}
+    whole = {name: each["total_parameters"] for name, each in known.items()}
+    assert axis(left.chart) == language, "the paper's left half is by the language model's size"
     assert "2 models with language models of 7 or 8 billion parameters" in right.description
+    assert [axis(drawn.chart) for drawn in shown["Figure A9"].figures] == [whole, language]
     known["other"]["language_model_parameters"] = 13_000_000_000
+    del known["other"]["total_parameters"]
     shown = built(replace(evidence, facts=known), "parc")
-    assert len(shown["Figure 5"].figures) == 1
+    assert len(shown["Figure 5"].figures) == len(shown["Figure A9"].figures) == 1
     assert "right half needs two models" in shown["Figure 5"].sentences[0]
+    assert shown["Figure A9"].sentences[0].startswith("Not by size of the model: fewer than two sizes")
+
+
+def test_parc_guarantees_and_planes(make: Make) -> None:
+    """Equation 6 on reliabilities by hand: with a guess of .27, .6 and 1 give .526 > .452; UAcc reaches 2, 4."""
+    cells = {  # accuracy, guess, certainty
+        ("llava_v1_5_7b", "original"): (0.6, 0.27, 1.0),
+        ("llava_v1_5_7b", "vr_b"): (0.1, 0.27, 1.0),
+        ("other", "original"): (0.9, 0.5, 0.8),
+        ("other", "vr_b"): (0.2, 0.5, 0.8),
+        ("third", "original"): (0.9, 0.73, 1.0),
+        ("third", "vr_b"): (0.4, 0.73, 1.0),
+    }
+    rows = []
+    for (model, variation), each in cells.items():
+        accuracy, guess, certainty = map(np.array, each)
+        values = {
+            "reliability": reliability(accuracy, guess, certainty),
+            "accuracy_calibrated": calibrated(accuracy, guess),
+            "certainty": certainty,
+            "random_accuracy": guess,
+        }
+        of = {"dataset": "nyu_depth", "variation": variation}
+        rows += [standing(model, name, float(value), **of) for name, value in values.items()]
+    shown = built(asked(make(Made(datasets=("nyu_depth",))), rows), "parc")
+    (grid,) = shown["Figure 2"].grids
+    assert [row[1:] for row in text(grid)] == [
+        ["0.27", "2", "2", "1", "0.07"], ["0.50", "2", "2", "2", "0.00"], ["0.73", "2", "2", "1", "0.28"]
+    ]  # fmt: skip
+    (drawn,) = shown["Figure A6"].figures
+    points = pd.concat(pd.DataFrame(each) for each in drawn.chart.to_dict()["datasets"].values())
+    extremes = points.groupby("panel")["value"].agg(["min", "max"])
+    assert extremes.to_dict("index") == {
+        "Reliability, guess 0.50": {"min": -1, "max": 1},
+        "UAcc, 4 options: 0 to 2": {"min": 0, "max": 2},
+        "UAcc, 16 options: 0 to 4": {"min": 0, "max": 4},
+    }
 
 
 def test_what_reform_eval_says_of_parts_and_training_of_models(make: Make) -> None:

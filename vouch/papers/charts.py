@@ -16,14 +16,15 @@ PANEL = 230.0
 FIT = "least-squares line"
 # Text on coloured cells, which are the same in light and dark mode; not from the charts' own colours.
 ON_PALE, ON_DEEP = "#000000", "#fdfdfe"
-# A continuous scale has no legend: the renderer goes on counting gradients from chart to chart.
-VALUE = alt.Color(
-    "value:Q",
-    scale=alt.Scale(
-        domain=[-1, 0, 1], range=[alt.ORANGE, "#fafafa", alt.BLUE], clamp=True, interpolate="rgb"
-    ),
-    legend=None,
-)
+
+
+def _shades(most: float = 1) -> Any:
+    """Colours for `value`: from -most (orange) over 0 (white) to most (blue)."""
+    scale = alt.Scale(
+        domain=[-most, 0, most], range=[alt.ORANGE, "#fafafa", alt.BLUE], clamp=True, interpolate="rgb"
+    )
+    # A continuous scale has no legend: the renderer goes on counting gradients from chart to chart.
+    return alt.Color("value:Q", scale=scale, legend=None)
 
 
 def _kinds(frame: pd.DataFrame, name: str) -> list[Any]:
@@ -182,22 +183,24 @@ def heat(frame: pd.DataFrame) -> Any:
     )
     ink = alt.condition("datum.value > 0.935", alt.value(ON_DEEP), alt.value(ON_PALE))  # a contrast of 4.5
     numbers = base.mark_text(fontSize=10).encode(text=alt.Text("value:Q", format=".2f"), color=ink)
-    chart = alt.layer(base.mark_rect().encode(color=VALUE), numbers)
+    chart = alt.layer(base.mark_rect().encode(color=_shades()), numbers)
     return chart.properties(width=46.0 * len(columns), height=22.0 * len(rows))
 
 
 def surface(frame: pd.DataFrame, x: str, y: str) -> Any:
-    """Colours for `value` at `x`, `y`: from -1 (orange) over 0 (white) to 1 (blue); a chart per panel."""
+    """Colours for `value` at `x`, `y`; a chart per panel, whose colours go to 1, or to a larger maximum."""
     tenths = {"format": ".1f", "values": [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]}
     across = alt.X("x:O", title=x, axis=alt.Axis(labelAngle=0, **tenths))
     up = alt.Y("y:O", title=y, sort="descending", axis=alt.Axis(**tenths))
     tips = _tips(x=x, y=y, value="Value")
 
     def draw(part: pd.DataFrame) -> Any:
-        chart = alt.Chart(part).mark_rect().encode(x=across, y=up, color=VALUE, tooltip=tips)
+        shades = _shades(max(1, float(part["value"].max())))
+        chart = alt.Chart(part).mark_rect().encode(x=across, y=up, color=shades, tooltip=tips)
         return chart.properties(width=176, height=176)
 
-    return _panels(frame, draw)
+    drawn = _panels(frame, draw)
+    return drawn.resolve_scale(color="independent") if frame["value"].max() > 1 else drawn
 
 
 def radar(frame: pd.DataFrame) -> Any:

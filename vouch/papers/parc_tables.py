@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from vouch.papers.entry import MEAN, Absent, Built, Lookup, Measure, listing, named, names_in, with_mean
 from vouch.papers.pivot import Layout, pivot
 from vouch.report import formatting
-from vouch.report.table import MISSING, Cell, Column
+from vouch.report.table import MISSING, Cell, Column, cells
 from vouch.tables.asked import INITIAL, LETTERS, ORIGINAL, TEXT
 
 DATASETS = names_in("parc", "datasets")
@@ -25,6 +26,13 @@ NAMES = {
     "consistency_calibrated": "cons",
 }
 UNCHANGED = "no variation of PARC was asked"
+EXACT = 1e-9
+"""Rounding errors of the guarantees."""
+ONE_SIDED = (
+    "Certainty is always at least the absolute reliability (equation 6). The bound on calibrated accuracy "
+    "holds for every reliability if a guess is right half of the time, only for negative ones if it is right "
+    "less often, and only for positive ones if more often."
+)
 
 
 def four(variation: str, score: str = "") -> tuple[Measure, ...]:
@@ -175,6 +183,56 @@ def varied(short: bool, lookup: Lookup) -> Built:
     frame = with_mean(_kinds(lookup, tried), lookup.own(DATASETS), complete=False)
     caption = "mean over the models, by kind of prompt"
     return _by_prompt(caption, tried, _short(frame) if short else frame, lookup)
+
+
+def guarantees(lookup: Lookup) -> Built:
+    """Equation 6 on every prompt kind of every model: certainty is at least |reliability|, and calibrated
+    accuracy at least a positive reliability and at most a negative one.
+
+    The second guarantee follows from the calibration only if a guess is right half of the time.
+    """
+    names = ("reliability", "certainty", "accuracy_calibrated", "random_accuracy")
+    measures = [
+        Measure(name, name, scale=1, variation=variation)
+        for variation in asked_kinds(lookup)
+        for name in names
+    ]
+    frame = long(lookup, measures)
+    frame = frame.assign(
+        kind=[measures[index].variation for index in frame["measure"]],
+        metric=[measures[index].metric for index in frame["measure"]],
+    )
+    wide = frame.pivot(index=["dataset", "kind", "model"], columns="metric", values="value")
+    wide = wide.reindex(columns=list(names)).dropna().reset_index()
+    gap = np.sign(wide["reliability"]) * (wide["reliability"] - wide["accuracy_calibrated"])
+    wide = wide.assign(
+        certain=wide["certainty"] >= wide["reliability"].abs() - EXACT, accurate=gap <= EXACT, gap=gap
+    )
+    body = []
+    for dataset, label in lookup.datasets(DATASETS).items():
+        of_dataset = wide[wide["dataset"] == dataset]
+        for guess, part in of_dataset.groupby(of_dataset["random_accuracy"].round(2)):
+            worst = max(0.0, float(part["gap"].max()))
+            body.append(
+                cells(
+                    named(dataset, label),
+                    formatting.number(guess, 2),
+                    len(part),
+                    int(part["certain"].sum()),
+                    int(part["accurate"].sum()),
+                    Cell(formatting.number(worst, 2), key=worst),
+                )
+            )
+    heads = (
+        Column("Dataset"),
+        Column("Guess", "accuracy of a guess", True),
+        Column("Reliabilities", "of each model and kind of prompt", True),
+        Column("Certainty", "how many have a certainty of at least |reliability|", True),
+        Column("Accuracy", "how many bound the calibrated accuracy as equation 6 says", True),
+        Column("Largest gap", "by which a reliability goes beyond the calibrated accuracy", True),
+    )
+    built = listing("guarantees of equation 6", heads, body, UNCHANGED)
+    return replace(built, sentences=(ONE_SIDED,))
 
 
 def combined(lookup: Lookup) -> Built:
