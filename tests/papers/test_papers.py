@@ -1,5 +1,6 @@
 """The papers' tables and figures: names, ranks as printed, published figures beside ours, reasons."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,11 +13,12 @@ from tests.metrics.simulated import ROOT
 from tests.report.project import Made, Make
 from vouch import papers
 from vouch.metrics.robustness import calibrated, reliability
+from vouch.papers.charts import STAR
 from vouch.papers.entry import Absent, Built, Lookup, Measure, Paper, facts, family, series, size, with_mean
 from vouch.papers.page import Review, build_papers, papers_figures, review
 from vouch.papers.pivot import Layout, pivot, ranks
 from vouch.papers.reform_tables import SETS
-from vouch.papers.tu import METHODS
+from vouch.papers.tu import METHODS, NEAREST
 from vouch.pipeline.yaml12 import load
 from vouch.report.evidence import Evidence
 from vouch.report.formatting import percent
@@ -545,9 +547,19 @@ def test_distances_of_datasets_against_how_alike_they_order_the_models(make: Mak
     assert "rankings by letters: Spearman's rho \u22120.50 over 3 pairs of datasets" in said
     assert "p is 0.2500" in said
     (drawn,) = shown["Figure 4"].figures
-    assert drawn.description == "Scatter plot. images: 3 pairs of datasets at distances from 2.0 to 9.0."
-    (rows,) = drawn.chart.datasets.values()
-    assert [round(row["y"]) for row in rows] == [-1, 1, -1]
+    assert drawn.description == (
+        "Scatter plot. images: 3 pairs of datasets at distances from 2.0 to 9.0, starred AI2D and MMMU (2.0) and "
+        "DocVQA and MMMU (8.0)."
+    )
+    (rows,) = [part for part in drawn.chart.datasets.values() if "name" in part[0]]
+    assert [(row["name"], round(row["y"]), row["series"]) for row in rows] == [
+        ("AI2D and DocVQA", -1, "other pair"),
+        ("AI2D and MMMU", 1, NEAREST),
+        ("DocVQA and MMMU", -1, NEAREST),
+    ]
+    assert json.dumps(STAR) in json.dumps(drawn.chart.to_dict())
+    (ends,) = [part for part in drawn.chart.datasets.values() if "name" not in part[0]]
+    assert [row["x"] for row in ends] == [2.0, 9.0], "the line of robust regression"
 
 
 def test_models_that_all_do_equally_well_have_no_correlations(make: Make) -> None:
