@@ -310,6 +310,9 @@ def test_parc_guarantees_and_planes(make: Make) -> None:
     ]  # fmt: skip
     (drawn,) = shown["Figure A6"].figures
     points = pd.concat(pd.DataFrame(each) for each in drawn.chart.to_dict()["datasets"].values())
+    half = points[(points["x"] == 0.6) & (points["y"] == 0.5)]
+    by_hand = {4: 0.6 / (1 + 0.5 * 3) * 2, 16: 0.6 / (1 + 0.5 * 15) * 4}  # equation 8
+    assert half["value"].tolist() == [0.1, *(round(value, 3) for value in by_hand.values())]
     extremes = points.groupby("panel")["value"].agg(["min", "max"])
     assert extremes.to_dict("index") == {
         "Reliability, guess 0.50": {"min": -1, "max": 1},
