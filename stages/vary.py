@@ -57,8 +57,8 @@ def main(run: Run) -> None:
     columns = prompts_schema(any(variation.repeats_options for variation in variations))
     with PROMPTS.writer(prompts_path(name), columns) as table:
         items = run.progress(read_items(source, builder), total=total, label=f"vary {name}")
-        for rows in prompts.of_items(items, source):
-            asked += 1
+        for item, rows in prompts.of_items(items, source):
+            asked += item.kept
             for row in rows:
                 table.row(row)
         if not asked and config.rows != "all":

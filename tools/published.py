@@ -100,6 +100,13 @@ def parc_averages() -> Iterator[Check]:
             yield Check(f"{table} {row[key]} {row['score']} AVG", float(row["AVG"]), mean(values), 0.01)
 
 
+def parc_shares() -> Iterator[Check]:
+    """A share of table A5 is the kept questions by the initial ones."""
+    for row in read("parc_a5"):
+        share = 100 * int(row["kept"]) / int(row["initial"])
+        yield Check(f"A5 {row['dataset']} share", float(row["share"]), share, 0.05)
+
+
 def parc_combinations() -> Iterator[Check]:
     """The single variations of table A9 are those of table A6."""
     found = {(row["kind"], row["score"]): float(row["AVG"]) for row in read("parc_a6")}
@@ -181,6 +188,7 @@ CHECKS = {
     "PARC, means over kinds and over models": parc_sets,
     "PARC, averages over sets": parc_averages,
     "PARC, single variations of table A9": parc_combinations,
+    "PARC, shares of table A5": parc_shares,
     "ReForm-Eval, mean instabilities": reform_means,
     "ReForm-Eval, whole numbers of rows": reform_counts,
     "ReForm-Eval, averages of dimensions": reform_averages,

@@ -37,7 +37,10 @@ ROWS = {
         "mmmu_pro": 1213,
     },
     "tu": {"scienceqa": 2017, "ai2d": 3088, "mmmu": 1050, "realworldqa": 765, "chartqa": 2500, "ocrvqa": 3072},
-    "parc": {"mmbench": 4377, "mit_attribute": 183, "vaw_state": 470, "nyu_depth": 1858, "fashion": 2435},
+    "parc": {
+        "mmbench": 4377, "mit_attribute": 197, "mit_state": 597, "vaw_state": 470, "nyu_depth": 1858,
+        "fashion": 2435,
+    },
     "current": {
         "mmbench": 4329, "scienceqa": 2017, "ai2d": 3088, "mmmu": 794, "mmmu_pro": 1162, "realworldqa": 765,
     },

@@ -100,6 +100,13 @@ KNOWN: list[tuple[str, Origin | None, dict[str, Any], dict[str, int | set[int]]]
     ("compbench", None, {"set": "vaw_state"}, {"items": 470}),
     ("compbench", None, {"set": "depth"}, {"items": 1858, "answer A": 929, "answer B": 929}),
     ("compbench", None, {"set": "fashion"}, {"items": 2435}),
+    # Table A5 of PARC
+    ("compbench", None, {"set": "mit_attribute", "annotations": "all"}, {"items": 197}),
+    ("compbench", None, {"set": "mit_state", "annotations": "all"}, {"items": 597}),
+    ("compbench", None, {"set": "vaw_attribute", "annotations": "all"}, {"items": 940}),
+    ("compbench", None, {"set": "vaw_state", "annotations": "all"}, {"items": 470}),
+    ("compbench", None, {"set": "depth", "annotations": "all"}, {"items": 1858}),
+    ("compbench", None, {"set": "fashion", "annotations": "all"}, {"items": 2435}),
     ("reform", None, {"set": "scienceqa"}, {"items": 201}),
     ("reform", None, {"set": "ocrvqa", "sample": "full"}, {"items": 3944}),
     ("reform", None, {"set": "textvqa", "sample": "full"}, {"items": 4508}),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import vouch
 from vouch.metrics.label_free import agreement
 from vouch.metrics.metric import is_share
-from vouch.metrics.text.answers import ANSWERS, anls, normal
+from vouch.metrics.text.answers import ANSWERS, IN_VLMEVALKIT, anls, normal
 
 
 def score(name: str, text: str, *references: str) -> float:
@@ -187,6 +187,43 @@ def test_levenshtein_follows_its_recursion(first: str, second: str) -> None:
 def test_relaxed_accuracy(text: str, reference: str, value: float) -> None:
     assert score("relaxed_accuracy", text, reference) == value
     assert score("relaxed_accuracy", text, "another", reference) == value
+
+
+@pytest.mark.parametrize(
+    ("metric", "text", "references", "faithful", "clean"),
+    [
+        ("relaxed_accuracy", " Yes ", ["yes"], 1, 1),
+        ("relaxed_accuracy", "Yes.", ["Yes"], 0, 1),
+        ("relaxed_accuracy", "The answer is Yes.", ["Yes"], 0, 1),
+        ("relaxed_accuracy", "The value is 42 percent.", ["42"], 0, 1),
+        ("relaxed_accuracy", "2,345", ["2345"], 0, 1),
+        ("relaxed_accuracy", "2345", ["2,345"], 0, 1),
+        ("relaxed_accuracy", "105", ["100"], 1, 1),
+        ("relaxed_accuracy", "105.1", ["100"], 0, 0),
+        ("relaxed_accuracy", "52%", ["0.5"], 1, 1),
+        ("relaxed_accuracy", "52 %", ["0.5"], 1, 1),
+        ("relaxed_accuracy", "0.0", ["0"], 0, 1),
+        ("relaxed_accuracy", "0", ["0"], 1, 1),
+        ("relaxed_accuracy", "nan", ["5"], 0, 0),
+        ("relaxed_accuracy", "3", ["7", "3.1"], 1, 1),
+        ("relaxed_accuracy", "<think>7 or 3?</think>3", ["3"], 1, 1),
+        ("lower_match", " Stephen King\n", ["stephen king"], 1, 1),
+        ("lower_match", "Stephen King.", ["Stephen King"], 0, 0),
+        ("lower_match", "CAFE\u0301", ["caf\u00e9"], 0, 1),
+        ("anls", "abcd", ["abxy"], 0.5, 0),
+        ("anls", "abcde", ["abxyz"], 0, 0),
+        ("anls", "", [""], 1, 1),
+        ("anls", "ab  ", ["ab"], 1, 1),
+        ("vqa_score", "5.", ["5"], 0, 1),
+        ("vqa_score", "the red.", ["red"], 1, 1),
+        ("vqa_score", "red -\nblue", ["red blue"], 1, 1),
+    ],
+)
+def test_vlmevalkits_rules_are_those_of_the_faithful_protocol(
+    metric: str, text: str, references: list[str], faithful: float, clean: float
+) -> None:
+    assert IN_VLMEVALKIT[metric]([text], [references]) == [faithful]
+    assert ANSWERS[metric]([text], [references]) == [clean]
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,27 @@
 """The papers' tables and figures: names, ranks as printed, published figures beside ours, reasons."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from tests.metrics.simulated import ROOT
 from tests.report.project import Made, Make
 from vouch import papers
+from vouch.metrics.robustness import calibrated, reliability
+from vouch.papers.charts import STAR
 from vouch.papers.entry import Absent, Built, Lookup, Measure, Paper, facts, family, series, size, with_mean
 from vouch.papers.page import Review, build_papers, papers_figures, review
 from vouch.papers.pivot import Layout, pivot, ranks
 from vouch.papers.reform_tables import BY_LABEL, MODELS, SETS
-from vouch.papers.tu import METHODS
+from vouch.papers.tu import METHODS, NEAREST
 from vouch.pipeline.yaml12 import load
 from vouch.report.evidence import Evidence
+from vouch.report.formatting import percent
 from vouch.report.loading import read_printed
 from vouch.report.page import declared
 from vouch.report.table import Grid
@@ -206,6 +211,7 @@ def test_parc_by_prompt_by_model_and_beside_the_paper(make: Make) -> None:
     found = reviewed(replace(evidence, printed={"parc_a8": printed}), "parc")
     shown = {entry.name: made for entry, made in found.shown}
     assert [entry.name for entry, _ in found.absent] == ["Table A4", "Table A5", "Figure 5", "Figure A9"]
+    assert not shown["Figure 2"].grids, "the guess is not known"
     assert text(shown["Table A6"].grids[0]) == [
         ["O | original", "0.30", "0.40", "0.50", "–"],
         ["LS-N | ls_n", "0.20", "0.30", "0.40", "0.50"],
@@ -219,21 +225,100 @@ def test_parc_by_prompt_by_model_and_beside_the_paper(make: Make) -> None:
     assert "NYU, before O 0.30; NYU, before LS-N 0.15" in shown["Figure 3"].figures[0].description
 
 
+def test_parc_counts_and_grades_the_questions_that_the_filter_leaves_out_too(make: Make) -> None:
+    """Table A5 of questions of which 12 have an image to exchange, and one was rejected."""
+    evidence = make(Made(accuracy={"llava_v1_6_34b": 0.75, "other": 0.8}, datasets=("nyu_depth",)))
+    items = list(evidence.items["id"])
+    kept = items[:12]
+    made = [
+        {"model": model, "dataset": "nyu_depth", "item": item, "group": item, "variation": variation}
+        | {"prompt": f"{item}/{variation}", "output": "letters", "clean_correct": float(place % 4 != grade)}
+        for grade, model in enumerate(("llava_v1_6_34b", "other"))
+        for variation, asked_of in (("original", kept), ("vs_e", kept), ("initial", items))
+        for place, item in enumerate(asked_of)
+    ]
+    rejects = pd.DataFrame([{"dataset": "nyu_depth", "where": "x", "id": "", "reason": "has no answer"}])
+    printed = read_printed([ROOT / "docs/published/parc_a5.csv"])
+    outcomes = pd.DataFrame(made).reindex(columns=evidence.outcomes.columns)
+    setup = {"datasets": {"nyu_depth": {"rows": "exchangeable"}}}
+    evidence = replace(evidence, outcomes=outcomes, rejects=rejects, printed=printed, setup=setup)
+    (row,) = text(built(evidence, "parc")["Table A5"].grids[0])
+    total = len(items) + 1
+    assert len(items) > 12 and row[1:3] == [f"{total} | published 1858", "12 | published 385"]
+    right = sum(place % 4 != 0 for place in range(len(items))) / len(items)
+    assert row[4:] == [
+        f"{percent(right)} | llava_v1_6_34b; published 67.2",
+        f"{percent(0.75)} | llava_v1_6_34b; published 70.4",
+    ]
+    outcomes = outcomes[outcomes["variation"] != "initial"]
+    (row,) = text(built(replace(evidence, outcomes=outcomes), "parc")["Table A5"].grids[0])
+    assert row[4] == "– | needs the variation initial", "not the accuracy of the kept ones again"
+
+
+def axis(chart: Any) -> dict[str, float]:
+    """The places of the models on the axis across."""
+    return {point["name"]: point["x"] for each in chart.to_dict()["datasets"].values() for point in each}
+
+
 def test_parc_by_size_and_by_the_training_data_of_models_alike_in_size(make: Make) -> None:
     evidence = asked(make(Made(datasets=("nyu_depth",))), parc_rows())
-    same = {"language_model_parameters": 7_000_000_000, "curation": "high"}
-    known = {
-        "llava_v1_5_7b": same | {"total_parameters": 7_400_000_000, "training_data_size": 1_200_000},
-        "other": same | {"total_parameters": 7_100_000_000, "training_data_size": 50_000_000},
+    names = ("language_model_parameters", "total_parameters", "training_data_size")
+    known: dict[str, dict[str, Any]] = {
+        "llava_v1_5_7b": dict(zip(names, (6_700_000_000, 7_400_000_000, 1_200_000), strict=True)),
+        "other": dict(zip(names, (7_000_000_000, 7_100_000_000, 50_000_000), strict=True)),
     }
     shown = built(replace(evidence, facts=known), "parc")
     left, right = shown["Figure 5"].figures
-    assert "2 models by number of parameters" in left.description
+    language = {name: each["language_model_parameters"] for name, each in known.items()}
+    whole = {name: each["total_parameters"] for name, each in known.items()}
+    assert axis(left.chart) == language, "the paper's left half is by the language model's size"
     assert "2 models with language models of 7 or 8 billion parameters" in right.description
+    assert [axis(drawn.chart) for drawn in shown["Figure A9"].figures] == [whole, language]
     known["other"]["language_model_parameters"] = 13_000_000_000
+    del known["other"]["total_parameters"]
     shown = built(replace(evidence, facts=known), "parc")
-    assert len(shown["Figure 5"].figures) == 1
+    assert len(shown["Figure 5"].figures) == len(shown["Figure A9"].figures) == 1
     assert "right half needs two models" in shown["Figure 5"].sentences[0]
+    assert shown["Figure A9"].sentences[0].startswith("Not by size of the model: fewer than two sizes")
+
+
+def test_parc_guarantees_and_planes(make: Make) -> None:
+    """Equation 6 on reliabilities by hand: with a guess of .27, .6 and 1 give .526 > .452; UAcc reaches 2, 4."""
+    cells = {  # accuracy, guess, certainty
+        ("llava_v1_5_7b", "original"): (0.6, 0.27, 1.0),
+        ("llava_v1_5_7b", "vr_b"): (0.1, 0.27, 1.0),
+        ("other", "original"): (0.9, 0.5, 0.8),
+        ("other", "vr_b"): (0.2, 0.5, 0.8),
+        ("third", "original"): (0.9, 0.73, 1.0),
+        ("third", "vr_b"): (0.4, 0.73, 1.0),
+    }
+    rows = []
+    for (model, variation), each in cells.items():
+        accuracy, guess, certainty = map(np.array, each)
+        values = {
+            "reliability": reliability(accuracy, guess, certainty),
+            "accuracy_calibrated": calibrated(accuracy, guess),
+            "certainty": certainty,
+            "random_accuracy": guess,
+        }
+        of = {"dataset": "nyu_depth", "variation": variation}
+        rows += [standing(model, name, float(value), **of) for name, value in values.items()]
+    shown = built(asked(make(Made(datasets=("nyu_depth",))), rows), "parc")
+    (grid,) = shown["Figure 2"].grids
+    assert [row[1:] for row in text(grid)] == [
+        ["0.27", "2", "2", "1", "0.07"], ["0.50", "2", "2", "2", "0.00"], ["0.73", "2", "2", "1", "0.28"]
+    ]  # fmt: skip
+    (drawn,) = shown["Figure A6"].figures
+    points = pd.concat(pd.DataFrame(each) for each in drawn.chart.to_dict()["datasets"].values())
+    half = points[(points["x"] == 0.6) & (points["y"] == 0.5)]
+    by_hand = {4: 0.6 / (1 + 0.5 * 3) * 2, 16: 0.6 / (1 + 0.5 * 15) * 4}  # equation 8
+    assert half["value"].tolist() == [0.1, *(round(value, 3) for value in by_hand.values())]
+    extremes = points.groupby("panel")["value"].agg(["min", "max"])
+    assert extremes.to_dict("index") == {
+        "Reliability, guess 0.50": {"min": -1, "max": 1},
+        "UAcc, 4 options: 0 to 2": {"min": 0, "max": 2},
+        "UAcc, 16 options: 0 to 4": {"min": 0, "max": 4},
+    }
 
 
 def test_what_reform_eval_says_of_parts_and_training_of_models(make: Make) -> None:
@@ -537,9 +622,19 @@ def test_distances_of_datasets_against_how_alike_they_order_the_models(make: Mak
     assert "rankings by letters: Spearman's rho \u22120.50 over 3 pairs of datasets" in said
     assert "p is 0.2500" in said
     (drawn,) = shown["Figure 4"].figures
-    assert drawn.description == "Scatter plot. images: 3 pairs of datasets at distances from 2.0 to 9.0."
-    (rows,) = drawn.chart.datasets.values()
-    assert [round(row["y"]) for row in rows] == [-1, 1, -1]
+    assert drawn.description == (
+        "Scatter plot. images: 3 pairs of datasets at distances from 2.0 to 9.0, starred AI2D and MMMU (2.0) and "
+        "DocVQA and MMMU (8.0)."
+    )
+    (rows,) = [part for part in drawn.chart.datasets.values() if "name" in part[0]]
+    assert [(row["name"], round(row["y"]), row["series"]) for row in rows] == [
+        ("AI2D and DocVQA", -1, "other pair"),
+        ("AI2D and MMMU", 1, NEAREST),
+        ("DocVQA and MMMU", -1, NEAREST),
+    ]
+    assert json.dumps(STAR) in json.dumps(drawn.chart.to_dict())
+    (ends,) = [part for part in drawn.chart.datasets.values() if "name" not in part[0]]
+    assert [row["x"] for row in ends] == [2.0, 9.0], "the line of robust regression"
 
 
 def test_models_that_all_do_equally_well_have_no_correlations(make: Make) -> None:

@@ -165,6 +165,7 @@ def shapes() -> Table:
     orders += [(green, red, yellow, blue), (green, blue, yellow, red)]
     return {
         "original": [ask()],
+        "initial": [ask()],
         **of_the_words(ask, own, yellow, {**words, "lr_v": LOOKING + "which colour the triangle has?"}),
         **of_the_order(ask, own, orders),
         **of_the_labels(ask, 6, "AA1aa"),
@@ -192,6 +193,7 @@ def shapes_seen() -> Table:
     orders = [[0, 2, 3, 1], [2, 0, 1, 3], [2, 1, 3, 0], [2, 0, 1, 3], [0, 3, 1, 2]]
     return {
         "original": [ask()],
+        "initial": [ask()],
         **of_the_words(ask, own, right, words),
         **of_the_order(ask, own, [tuple(own[k] for k in order) for order in orders]),
         **of_the_labels(ask, 6, "AaA1A"),
@@ -213,6 +215,7 @@ def pairs() -> Table:
     exchanged: dict[str, Any] = {"right": (right,), "images": (2, 1)}
     return {
         "original": [ask()],
+        "initial": [ask()],
         **of_the_words(ask, own, left, words),
         **of_the_order(ask, own, [own, back, own, back, own]),
         **of_the_labels(ask, 4, "1a1AA"),
@@ -237,6 +240,7 @@ def shapes_text() -> Table:
     ask = asker(lambda words, _order, _labels: words, "Which colour does the triangle have?", (), (), "")
     return {
         "original": [ask()],
+        "initial": [ask()],
         **of_the_words(ask, (), "", {"lr_i": told, "lr_c": "Colour of the triangle?", "lr_v": verbose}),
         **of_the_image(ask),
         **never("option_order", "circular", "shuffled", "labels", "labels_drawn", "image_only", "ls_n+vr_l"),
@@ -260,6 +264,7 @@ def shapes_dialog() -> Table:
     blurred = {"turns": own_answer, "look": disturbed("blur", 5)}
     return {
         "original": [ask()],
+        "initial": [ask()],
         **of_the_words(ask, own, own[2], words),
         **of_the_order(ask, own, orders),
         **of_the_labels(ask, 6, "a1Aaa"),
@@ -315,6 +320,7 @@ def shapes_reform() -> Table:
     ]
     return {
         "original": [ask()],
+        "initial": [ask()],
         **of_the_words(ask, own, yellow, words),
         **of_the_order(ask, own, orders),
         **of_the_labels(ask, 4, "AAaa1"),

@@ -183,11 +183,16 @@ def test_rows_that_can_be_exchanged_for_all_variations(project: Project) -> None
         "vs_e need not be named"
     )
     assert project.vary(GREYS, variations=names, entry={"rows": "all"}) == everything
+    every = project.vary(GREYS, variations=["original", "initial", "vs_e"], entry={"rows": "exchangeable"})
+    assert [row["id"] for row in every] == [
+        "a/initial", "b/original", "b/initial", "b/vs_e", "c/initial", "d/initial"
+    ], "the filter of Table A5 leaves the original questions of all items"  # fmt: skip
+    assert (project.notes["items"], project.notes["left_out"]) == (1, 3)
 
 
 def test_no_row_that_can_be_exchanged_is_one_line(project: Project) -> None:
     with refused(r"datasets\.toy\.rows: exchangeable leaves none; .*vouch review exchange toy"):
-        project.vary(GREYS, entry={"rows": "exchangeable"})
+        project.vary(GREYS, variations=["original", "initial"], entry={"rows": "exchangeable"})
     assert not Path(prompts_path("toy")).exists()
 
 

@@ -13,6 +13,7 @@ from tools.published import (
     parc_averages,
     parc_combinations,
     parc_sets,
+    parc_shares,
     read,
     reform_averages,
     reform_counts,
@@ -26,7 +27,7 @@ def test_every_table_is_whole() -> None:
     sizes = {"parc_a6": 11 * 4 + 3, "parc_a8": 22 * 4, "parc_a10": 22 * 4, "parc_a9": 8}
     sizes |= {"reform_scienceqa": 16, "reform_23_24": 16, "reform_ranks": 16}
     sizes |= {"reform_tables": 16 * (61 + 8 + 42 + 6)}
-    sizes |= {"parc_a4": 22, "reform_hits": 9 + 16}
+    sizes |= {"parc_a4": 22, "parc_a5": 6, "reform_hits": 9 + 16}
     for name, rows in sizes.items():
         assert len(read(name)) == rows
     assert len({row["model"] for row in read("parc_a8")}) == 22
@@ -42,7 +43,7 @@ def test_parc_averages_over_kinds_and_over_models_are_the_same() -> None:
     found = list(parc_sets())
     assert len(found) == len(SETS) * len(SCORES)
     assert all(check.holds for check in found)
-    assert all(check.holds for check in (*parc_averages(), *parc_combinations()))
+    assert all(check.holds for check in (*parc_averages(), *parc_combinations(), *parc_shares()))
 
 
 def test_without_the_original_prompt_the_averages_would_differ() -> None:

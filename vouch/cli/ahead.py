@@ -5,7 +5,6 @@ words. Images are not opened. So the prompts are those that `vary` will write, u
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -101,7 +100,8 @@ def prompts(name: str, project: Project) -> Ahead | None:
     builder = ItemBuilder(rewrites, Exchanges([]), keeping(config, template))
     making = Prompts(list(map(load_variation, config.variations)), template, config.name, 1, config.asked)
     source = Path(entry.source)
-    rows = list(chain.from_iterable(making.of_items(items_of(asked, builder, source), source)))
+    made = making.of_items(items_of(asked, builder, source), source)
+    rows = [row for _, rows in made for row in rows]
     return Ahead(rows, exact and entry.settings.get("on_error") != "skip")
 
 

@@ -36,6 +36,7 @@ from vouch.prompts.draft import IMAGES, Item
 from vouch.prompts.template import read_template
 from vouch.tables.asked import (
     CIRCULAR,
+    INITIAL,
     KINDS,
     ORIGINAL,
     OUTPUTS,
@@ -55,8 +56,12 @@ def variations_of(project: Project, dataset: str) -> list[str]:
 
 
 def prompt_sets(project: Project) -> tuple[int, int]:
-    """How many pairs of dataset and variation a model answers: single variations, and combined ones."""
-    names = [name for dataset in project.datasets for name in variations_of(project, dataset)]
+    """How many pairs of dataset and variation a model answers: single variations, and combined ones.
+
+    `initial` is none of them: it repeats original prompts, and asks those of items that are left out.
+    """
+    every = [name for dataset in project.datasets for name in variations_of(project, dataset)]
+    names = [name for name in every if name != INITIAL]
     combined = sum("+" in name for name in names)
     return len(names) - combined, combined
 

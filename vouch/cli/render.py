@@ -115,7 +115,7 @@ def prompts(name: str, entry: DatasetEntry, variation: str) -> Iterator[Sequence
         lambda _: True,
     )
     source = intact(items_path(name))
-    for rows in all_prompts.of_items(read_items(source, builder), source):
+    for _, rows in all_prompts.of_items(read_items(source, builder), source):
         if rows and rows[-1]["variation"] == variation:
             yield rows
 

@@ -61,6 +61,7 @@ from vouch.metrics.uncertainty import (
 )
 from vouch.tables import WITHOUT_IMAGE
 from vouch.tables.asked import (
+    INITIAL,
     KEPT,
     LETTERS,
     ORIGINAL,
@@ -325,6 +326,8 @@ class Compared:
 
     def add(self, outcomes: pa.Table, answers: Block | Sequence[str]) -> None:
         """Takes rows of OUTCOMES of one variation and output, and the numbers or texts behind them."""
+        if outcomes.num_rows and outcomes["variation"][0].as_py() == INITIAL:
+            return
         if isinstance(answers, Block):
             self._blocks.setdefault(answers.output, {})[answers.variation] = answers
             predictions = self._index.predictions(outcomes)
@@ -337,6 +340,8 @@ class Compared:
 
     def add_samples(self, outcomes: pa.Table, block: TextBlock, dataset: str) -> None:
         """Takes the texts sampled for a variation; `outcomes`: the rows of OUTCOMES of its greedy texts."""
+        if block.variation == INITIAL:
+            return
         self._firsts += first_samples(self._index, outcomes, block, dataset, self._config)
         self._metrics = self._config.answers.get(dataset, [DEFAULT_ANSWER])
         if block.variation == ORIGINAL or (block.variation.startswith(BLURRED) and block.samples):

@@ -134,6 +134,8 @@ def calibrated(score: Array, random: Array) -> Array:
 def reliability(accuracy: Array, random: Array, certainty: Array) -> Array:
     """(2 accuracy^m - 1) certainty, with m = log 2 / log(1 / random): positive if a guess is beaten.
 
+    Equation 4 and section A8 of Schmalfuss et al. 2025.
+
     Means in 0 ... 1 of the same shape, not values of rows. NaN if random is not between 0 and 1.
     """
     between = (random > 0) & (random < 1)
@@ -154,7 +156,7 @@ OF_MEANS(
     "certainty",
     "Certainty",
     "1 where every prediction set holds one class, 0 where all",
-    source="Schmalfuss et al. 2025",
+    source="Schmalfuss et al. 2025, equation 1",
     of_sets=True,
     detail="mean of 1 - (size of the LAC set - 1) / (classes - 1); native options only, and those that a "
     "changed prompt makes correct are one class; for text that of the letters of the same prompt",
@@ -168,7 +170,7 @@ OF_MEANS(
     better="higher",
     unit=SHARE,
     ranked=True,
-    source="Schmalfuss et al. 2025",
+    source="Schmalfuss et al. 2025, equations 2 and 3",
     detail="refusals and unparsed texts never are; several letters are one answer, the set of them",
 )(OfMeans(lambda means: means.consistency, "consistency", ""))
 OF_MEANS(
@@ -199,7 +201,7 @@ OF_MEANS(
     better="higher",
     ranked=True,
     of_sets=True,
-    source="Schmalfuss et al. 2025",
+    source="Schmalfuss et al. 2025, equation 4",
     detail="(2 a^m - 1) x certainty with accuracy a and m = log 2 / log(1 / random_accuracy), of means over "
     "a dataset",
 )(

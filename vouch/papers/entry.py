@@ -95,6 +95,9 @@ COLUMNS = ["value", "clean", *CLEAN_ONLY, "items"]
 Better = Literal["high", "low", ""]
 
 
+UNSIZED = "the sizes of fewer than two models are known"
+
+
 class Absent(Exception):
     """A table or figure cannot be built here. Its message is the reason, a few words shown after the name."""
 
@@ -188,15 +191,17 @@ class Lookup:
         rows = [] if frame is None else frame.to_dict("records")
         return [row for row in rows if all(row[name] == value for name, value in chosen.items())]
 
-    def sizes(self, models: Iterable[str]) -> tuple[dict[str, float], dict[str, str]]:
+    def sizes(self, models: Iterable[str], key: str = "") -> tuple[dict[str, float], dict[str, str]]:
         """Numbers of parameters of the models, if known, and the series that these models belong to.
 
-        Raises Absent unless two different sizes are known.
+        key: the fact that gives the number, such as `total_parameters`; by default see `size`. Raises Absent
+        unless two different sizes are known.
         """
         known = self.evidence.facts
-        sizes = {name: found for name in models if (found := size(name, known))}
+        counts = {name: known.get(name, {}).get(key) if key else size(name, known) for name in models}
+        sizes = {name: float(count) for name, count in counts.items() if count}
         if len(set(sizes.values())) < 2:
-            raise Absent("the sizes of fewer than two models are known")
+            raise Absent(f"fewer than two sizes are known as {key}" if key else UNSIZED)
         return sizes, {name: series(name, known) for name in sizes}
 
 

@@ -10,9 +10,22 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from vouch.metrics.robustness import reliability
 from vouch.papers import charts
 from vouch.papers import parc_tables as tables
-from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, figure, joined, series, size
+from vouch.papers.entry import (
+    UNSIZED,
+    Absent,
+    Built,
+    Entry,
+    Lookup,
+    Measure,
+    Paper,
+    figure,
+    joined,
+    series,
+    size,
+)
 from vouch.report import formatting
 from vouch.tables.asked import FAMILIES, ORIGINAL
 
@@ -24,20 +37,23 @@ UNTOLD = (
 )
 GROUPS = {tables.EVERY: "all", "language": "language", "vision": "vision"}
 ALL = {tables.EVERY: "all"}
+LANGUAGE = "language_model_parameters"
+SIZES = {"total_parameters": "model", LANGUAGE: "language model"}
+"""Facts about models, and what they are the size of."""
 ACCURACY, CERTAINTY = map(np.ravel, np.meshgrid(*[np.round(np.linspace(0, 1, 11), 1)] * 2))
 """The points of the planes of figures 2 and A6."""
 
 
 def _reliability(random: float) -> np.ndarray:
-    """(2 a^m - 1) c with m = log 2 / log(1 / random): equation 3 with its calibration."""
-    return np.asarray((2 * ACCURACY ** (np.log(2) / np.log(1 / random)) - 1) * CERTAINTY)
+    """(2 a^m - 1) c with m = log 2 / log(1 / random): equation 4 with its calibration."""
+    return reliability(ACCURACY, np.full_like(ACCURACY, random), CERTAINTY)
 
 
-def _planes(title: str, said: str, planes: Mapping[str, np.ndarray]) -> Built:
+def _planes(title: str, description: str, planes: Mapping[str, np.ndarray]) -> Built:
     """Planes of quantities that depend only on accuracy and certainty."""
     points = pd.DataFrame({"x": ACCURACY, "y": CERTAINTY})
     parts = [points.assign(value=np.round(value, 3), panel=panel) for panel, value in planes.items()]
-    return figure(title, said, charts.surface(pd.concat(parts), "Accuracy", "Certainty"))
+    return figure(title, description, charts.surface(pd.concat(parts), "Accuracy", "Certainty"))
 
 
 def mapping(lookup: Lookup) -> Built:
@@ -50,16 +66,23 @@ def mapping(lookup: Lookup) -> Built:
     description = (
         "Reliability is 1 if certain and correct, −1 if certain and wrong, 0 if uncertain or guessing."
     )
-    return _planes("from accuracy and certainty to reliability", description, planes)
+    drawn = _planes("from accuracy and certainty to reliability", description, planes)
+    try:
+        return joined([drawn, tables.guarantees(lookup)])
+    except Absent:
+        return drawn
 
 
 def against_uacc(_: Lookup) -> Built:
-    """Figure A6: reliability beside UAcc as a share of its maximum, for 4 and for 16 options."""
+    """Figure A6: reliability beside UAcc (equations 7 and 8) for 4 and for 16 options."""
     planes = {"Reliability, guess 0.50": _reliability(0.5)}
     for options in (4, 16):
-        size = 1 + (1 - CERTAINTY) * (options - 1)
-        planes[f"UAcc / {formatting.number(options**0.5, 0)}, {options} options"] = ACCURACY / size
-    description = "UAcc, as a share of its maximum, is never negative and depends on the number of options."
+        uacc = ACCURACY * options**0.5 / (1 + (1 - CERTAINTY) * (options - 1))
+        planes[f"UAcc, {options} options: 0 to {formatting.number(uacc.max(), 0)}"] = uacc
+    description = (
+        "UAcc is never negative; its maximum is 2 for 4 options and 4 for 16. The colours of each plane go "
+        "to its own maximum."
+    )
     return _planes("reliability and UAcc", description, planes)
 
 
@@ -138,19 +161,35 @@ def _two(lookup: Lookup, groups: Mapping[str, str]) -> pd.DataFrame:
     return frame
 
 
-def by_size(groups: Mapping[str, str], lookup: Lookup) -> Built:
-    """Figures 5 and A9. groups: score -> heading of a group of changes."""
+def _by_size(groups: Mapping[str, str], key: str, part: str, lookup: Lookup) -> Built:
+    """groups: score -> heading of a group of changes. key: of SIZES. part: of the figure."""
     wide = _two(lookup, groups).pivot(index="model", columns="group")
     wide.columns = [name if len(groups) == 1 else f"{group}: {name}" for name, group in wide.columns]
-    sizes, kinds = lookup.sizes(wide.index)
-    description = f"{formatting.plural(len(sizes), 'model')} by number of parameters, a line for each series."
-    chart = charts.by_number(wide, sizes, kinds, "Parameters", "", line=True)
-    return figure("reliability and consistency by size", description, chart)
+    sizes, kinds = lookup.sizes(wide.index, key)
+    of = SIZES[key]
+    models = formatting.plural(len(sizes), "model")
+    description = f"{models} by number of parameters of the {of}, a line for each series."
+    chart = charts.by_number(wide, sizes, kinds, f"Parameters of the {of}", "", line=True)
+    return figure(f"reliability and consistency by size of the {of}", description, chart, part)
 
 
 def sizes_and_data(lookup: Lookup) -> Built:
-    """Figure 5: by size on the left; on the right by training data, for language models of similar size."""
-    return joined([by_size(ALL, lookup), _by_data(lookup)])
+    """Figure 5: by size of the language model on the left; on the right by training data, for language models
+    of similar size."""
+    return joined([_by_size(ALL, LANGUAGE, "(left)", lookup), _by_data(lookup)])
+
+
+def both_sizes(lookup: Lookup) -> Built:
+    """Figure A9: by size of the model and of its language model; by one of them if the other is unknown."""
+    parts, unknown = [], []
+    for key in SIZES:
+        try:
+            parts.append(_by_size(GROUPS, key, "", lookup))
+        except Absent as error:
+            unknown.append(f"Not by size of the {SIZES[key]}: {error}.")
+    if not parts:
+        raise Absent(UNSIZED)
+    return joined([*parts, Built(sentences=unknown)])
 
 
 def _by_data(lookup: Lookup) -> Built:
@@ -169,7 +208,7 @@ def _by_data(lookup: Lookup) -> Built:
         f"{formatting.plural(len(samples), 'model')} with language models of 7 or 8 billion parameters."
     )
     chart = charts.by_number(frame, samples, kinds, "Samples of training data", "", line=False)
-    return figure("reliability and consistency by training data", description, chart, "(b)")
+    return figure("reliability and consistency by training data", description, chart, "(right)")
 
 
 def plane(lookup: Lookup) -> Built:
@@ -256,11 +295,13 @@ PAPER = Paper(
         ),
         Entry("Figure 4", "Consistency by family of changes and model.", families),
         Entry(
-            "Figure 5", "Size of the model and training data, reliability and consistency.", sizes_and_data
+            "Figure 5",
+            "Size of the language model and training data, reliability and consistency.",
+            sizes_and_data,
         ),
         Entry("Figure A6", "Reliability beside UAcc.", against_uacc),
         Entry("Figure A7", "Figure 3 as the mean over the datasets.", partial(calibration, True)),
         Entry("Figure A8", "Consistency against reliability by families of changes.", against),
-        Entry("Figure A9", "Figure 5 for all, language and vision changes.", partial(by_size, GROUPS)),
+        Entry("Figure A9", "Figure 5 for all, language and vision changes.", both_sizes),
     ),
 )

@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from vouch.papers.entry import MEAN, Absent, Built, Lookup, Measure, listing, named, names_in, with_mean
 from vouch.papers.pivot import Layout, pivot
 from vouch.report import formatting
 from vouch.report.table import MISSING, Cell, Column, cells
-from vouch.tables.asked import LETTERS, ORIGINAL, TEXT
+from vouch.tables.asked import INITIAL, LETTERS, ORIGINAL, TEXT
 
 DATASETS = names_in("parc", "datasets")
 # It is unclear which of the paper's columns is State and which is Attribute: these four are never compared.
@@ -25,6 +26,13 @@ NAMES = {
     "consistency_calibrated": "cons",
 }
 UNCHANGED = "no variation of PARC was asked"
+EXACT = 1e-9
+"""Rounding errors of the guarantees."""
+ONE_SIDED = (
+    "Certainty is always at least the absolute reliability (equation 6). The bound on calibrated accuracy "
+    "holds for every reliability if a guess is right half of the time, only for negative ones if it is right "
+    "less often, and only for positive ones if more often."
+)
 
 
 def four(variation: str, score: str = "") -> tuple[Measure, ...]:
@@ -177,6 +185,56 @@ def varied(short: bool, lookup: Lookup) -> Built:
     return _by_prompt(caption, tried, _short(frame) if short else frame, lookup)
 
 
+def guarantees(lookup: Lookup) -> Built:
+    """Equation 6 on every prompt kind of every model: certainty is at least |reliability|, and calibrated
+    accuracy at least a positive reliability and at most a negative one.
+
+    The second guarantee follows from the calibration only if a guess is right half of the time.
+    """
+    names = ("reliability", "certainty", "accuracy_calibrated", "random_accuracy")
+    measures = [
+        Measure(name, name, scale=1, variation=variation)
+        for variation in asked_kinds(lookup)
+        for name in names
+    ]
+    frame = long(lookup, measures)
+    frame = frame.assign(
+        kind=[measures[index].variation for index in frame["measure"]],
+        metric=[measures[index].metric for index in frame["measure"]],
+    )
+    wide = frame.pivot(index=["dataset", "kind", "model"], columns="metric", values="value")
+    wide = wide.reindex(columns=list(names)).dropna().reset_index()
+    gap = np.sign(wide["reliability"]) * (wide["reliability"] - wide["accuracy_calibrated"])
+    wide = wide.assign(
+        certain=wide["certainty"] >= wide["reliability"].abs() - EXACT, accurate=gap <= EXACT, gap=gap
+    )
+    body = []
+    for dataset, label in lookup.datasets(DATASETS).items():
+        of_dataset = wide[wide["dataset"] == dataset]
+        for guess, part in of_dataset.groupby(of_dataset["random_accuracy"].round(2)):
+            worst = max(0.0, float(part["gap"].max()))
+            body.append(
+                cells(
+                    named(dataset, label),
+                    formatting.number(guess, 2),
+                    len(part),
+                    int(part["certain"].sum()),
+                    int(part["accurate"].sum()),
+                    Cell(formatting.number(worst, 2), key=worst),
+                )
+            )
+    heads = (
+        Column("Dataset"),
+        Column("Guess", "accuracy of a guess", True),
+        Column("Reliabilities", "of each model and kind of prompt", True),
+        Column("Certainty", "how many have a certainty of at least |reliability|", True),
+        Column("Accuracy", "how many bound the calibrated accuracy as equation 6 says", True),
+        Column("Largest gap", "by which a reliability goes beyond the calibrated accuracy", True),
+    )
+    built = listing("guarantees of equation 6", heads, body, UNCHANGED)
+    return replace(built, sentences=(ONE_SIDED,))
+
+
 def combined(lookup: Lookup) -> Built:
     """Table A9: pairs of changes, and each of their changes by itself."""
     tried = asked_kinds(lookup)
@@ -196,42 +254,72 @@ def same(lookup: Lookup) -> Built:
     return Built(sentences=("Tables A7 and A8 are the same table in the paper; see Table A8.",))
 
 
+LLAVA = "llava_v1_6_34b"
+"""The model whose accuracies table A5 prints."""
+SWAPPED_COUNTS = (
+    "The paper's initial counts of State and Attribute (197, 597; 940, 470) are those of the other set in "
+    "CompBench's annotations, so only NYU and Fas are compared."
+)
+
+
 def counts(lookup: Lookup) -> Built:
-    """Table A5: the number of questions that replacing an image can flip, and the best model's results."""
-    evidence = lookup.evidence
-    frame = evidence.outcomes
-    exchanged = frame[frame["variation"] == "vs_e"]
+    """Table A5: the number of questions that replacing an image can flip, and one model's accuracy before and
+    after the others are left out: the paper's model, or else the best."""
+    printed = {row["dataset"]: row for row in lookup.printed("parc_a5")}
     body = []
     for dataset, label in lookup.datasets(DATASETS).items():
-        kept = exchanged.loc[exchanged["dataset"] == dataset, "prompt"].str.removesuffix("/vs_e").unique()
-        if not len(kept):
-            continue
-        best = evidence.models(dataset)[0]
-        here = frame[
-            (frame["dataset"] == dataset) & (frame["variation"] == ORIGINAL) & (frame["model"] == best)
-        ]
-        here = here[here["output"] == evidence.outputs(dataset)[0]]
-        some = here[here["prompt"].str.removesuffix(f"/{ORIGINAL}").isin(kept)]
-        body.append(
-            cells(
-                named(dataset, label),
-                len(here),
-                len(kept),
-                _share(len(kept) / max(len(here), 1), ""),
-                _share(here["clean_correct"].mean(), best),
-                _share(some["clean_correct"].mean(), best),
-            )
-        )
+        row = _filtered(lookup, dataset, printed.get(label, {}) if label in CERTAIN.values() else {})
+        if row:
+            body.append([named(dataset, label), *row])
     heads = (
         Column("Dataset"),
-        Column("Initial", "questions", True),
+        Column("Initial", "questions of the source, rejected ones included", True),
         Column("Kept", "questions with an image to exchange", True),
         Column("Share", "", True),
-        Column("Accuracy, initial", "of the best model on the dataset, original prompts", True),
+        Column("Accuracy, initial", "of all these questions, original prompts", True),
         Column("Accuracy, kept", "of the same model, original prompts", True),
     )
-    return listing("questions before and after the filter of VS-E", heads, body, "needs the variation vs_e")
+    built = listing("questions before and after the filter of VS-E", heads, body, "needs the variation vs_e")
+    return replace(built, sentences=(SWAPPED_COUNTS,))
 
 
-def _share(value: float, note: str) -> Cell:
+def _filtered(lookup: Lookup, dataset: str, theirs: Mapping[str, str]) -> list[Cell]:
+    """The cells of a dataset, none if no image was exchanged. theirs: its row of the published table."""
+    evidence = lookup.evidence
+    frame = evidence.outcomes
+    frame = frame[(frame["dataset"] == dataset) & (frame["output"] == _answers(lookup, False).get(dataset))]
+    kept = set(frame.loc[frame["variation"] == "vs_e", "item"])
+    if not kept:
+        return []
+    models = evidence.models(dataset)
+    model = LLAVA if LLAVA in models else models[0]
+    items = int((evidence.items["dataset"] == dataset).sum())
+    total = items + int((evidence.rejects["dataset"] == dataset).sum())
+    own = frame[frame["model"] == model]
+    plain = own[own["variation"] == ORIGINAL]
+    only_kept = evidence.setup.get("datasets", {}).get(dataset, {}).get("rows") == "exchangeable"
+    everything = own[own["variation"] == INITIAL] if only_kept else plain
+    accuracies = theirs if model == LLAVA else {}
+    return [
+        _counted(total, theirs.get("initial", "")),
+        _counted(len(kept), theirs.get("kept", "")),
+        _share(len(kept) / total, "", theirs.get("share", "")),
+        _share(everything["clean_correct"].mean(), model, accuracies.get("accuracy_initial", "")),
+        _share(
+            plain.loc[plain["item"].isin(kept), "clean_correct"].mean(), model, accuracies.get("accuracy", "")
+        ),
+    ]
+
+
+def _counted(value: int, theirs: str) -> Cell:
+    """theirs: the published number, or empty."""
+    return Cell(formatting.count(value), "" if theirs in ("", str(value)) else f"published {theirs}", value)
+
+
+def _share(value: float, model: str, theirs: str) -> Cell:
+    """theirs: the published number in per cent, or empty."""
+    printed = theirs if theirs and (pd.isna(value) or f"{100 * value:.1f}" != theirs) else ""
+    note = "; ".join(part for part in (model, printed and f"published {printed}") if part)
+    if pd.isna(value):
+        return replace(MISSING, note="needs the variation initial")
     return Cell(formatting.percent(value), note, float(value))

@@ -1,12 +1,13 @@
 """Tu et al. 2024, Ranked from Within: finding the best model without labels."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from vouch.metrics.comparison.rankers import RANKERS
+from vouch.metrics.comparison.ranking import spearman, weighted_tau
 from vouch.papers import charts
 from vouch.papers.entry import MEAN as AVERAGE
 from vouch.papers.entry import (
@@ -16,7 +17,6 @@ from vouch.papers.entry import (
     Lookup,
     Measure,
     Paper,
-    absent,
     figure,
     joined,
     names_in,
@@ -51,31 +51,122 @@ METHODS = {
 _LITERAL = "atc_literal"
 OURS = {name: each.label for name, each in RANKERS.items() if name not in (*METHODS, _LITERAL)}
 OURS |= {COMBINED: "All of these"}
+# The paper prints the absolute rho of these, whatever their sign.
+ABSOLUTE = tuple(name for name, label in METHODS.items() if label.startswith(("NLL", "Ent")))
+RECIPE_DATASETS = ("ai2d", "mmmu", "textvqa", "chartqa")
+RECIPE_METHODS = ("accuracy_on_the_line", "nll_min", "nll_avg", "ent_max", "ent_avg", "sample_bleu", "atc")
+"""The datasets and methods of table 2."""
+PRISMATIC = "LLaVA-prismatic"
+"""The family of the models of table 2, as `facts` of models.lock names it."""
 LABELS = {name: (METHODS | OURS)[name] for name in ("nll_min", "confidence")} | {FEW_LABELS: "50 labels"}
 MEASURES = (Measure("rho", "rho", scale=1, only="clean"), Measure("tau", "tau_paper", scale=1, only="clean"))
 NOUN = {TEXT: "of generated texts", LETTERS: "of letters", LIKELIHOOD: "of likelihoods"}
 
 
-def _correlations(lookup: Lookup, output: str, rankers: Mapping[str, str]) -> pd.DataFrame:
-    """The correlations of these rankers for an output, in the columns that `pivot` takes."""
+def _correlations(lookup: Lookup, output: str, rankers: Iterable[str]) -> pd.DataFrame:
+    """The correlations of these rankers for an output, in the columns that `pivot` takes.
+
+    If models of table 2 are among others, only these others count, and there are no intervals.
+    """
+    of_recipe = _prismatic(lookup)
+    if of_recipe and (others := set(lookup.order) - of_recipe):
+        return _among(lookup, output, rankers, others)
     frame = lookup.evidence.rankings
     frame = frame[(frame["output"] == output) & (frame["models"] >= FEWEST) & frame["proxy"].isin(("", MEAN))]
-    frame = frame[frame["ranker"].isin(list(rankers))]
     # If there are several temperatures, only the first: the paper has one.
-    frame = frame.sort_values("score", kind="stable").drop_duplicates(["dataset", "ranker"])
-    rho = frame.assign(measure=0, value=frame["rho"], low=frame["rho_low"], high=frame["rho_high"])
-    tau = frame.assign(measure=1, value=frame["tau_paper"])
+    frame = frame[frame["ranker"].isin(list(rankers))].sort_values("score", kind="stable")
+    frame = frame.drop_duplicates(["dataset", "ranker"])
+    return _as_printed(frame.assign(low=frame["rho_low"], high=frame["rho_high"]))
+
+
+def _as_printed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows of rho (measure 0) and of tau (1). Rho is absolute for ABSOLUTE; `signed` holds it with its sign.
+
+    frame: columns rho, its ends low and high, and tau_paper.
+    """
+    turned = frame["ranker"].isin(ABSOLUTE) & (frame["rho"] < 0)
+    rho = frame.assign(
+        measure=0,
+        value=frame["rho"].mask(turned, -frame["rho"]),
+        low=frame["low"].mask(turned, -frame["high"]),
+        high=frame["high"].mask(turned, -frame["low"]),
+        signed=frame["rho"],
+    )
+    tau = frame.drop(columns=["low", "high"]).assign(measure=1, value=frame["tau_paper"])
     both = pd.concat([rho, tau], ignore_index=True).dropna(subset=["value"])
     return both.assign(model=both["ranker"], clean=both["value"])
 
 
+def _among(
+    lookup: Lookup,
+    output: str,
+    rankers: Iterable[str],
+    models: Collection[str],
+    datasets: Collection[str] | None = None,
+) -> pd.DataFrame:
+    """`_correlations` among some of the models, without intervals; datasets: those to rank and those whose
+    labels a method may use, None for all."""
+    frame = lookup.evidence.ranked
+    frame = frame[(frame["output"] == output) & frame["model"].isin(models) & frame["ranker"].isin(rankers)]
+    frame = frame[frame["ranker"].isin(list(RANKERS))]  # a mean rank is among all models
+    if datasets is not None:
+        frame = frame[frame["dataset"].isin(datasets) & frame["proxy"].isin(("", *datasets))]
+    rows = []
+    for (dataset, ranker, score), part in frame.groupby(["dataset", "ranker", "score"], sort=True):
+        for _, own in part.groupby("proxy"):
+            values, performance = (own[name].to_numpy(float) for name in ("value", "performance"))
+            if len(own) >= FEWEST:
+                literal = -values if RANKERS[str(ranker)].uncertainty else values
+                rho, tau = float(spearman(values, performance)), float(weighted_tau(literal, performance))
+                rows.append((dataset, ranker, score, rho, abs(tau)))
+    every = pd.DataFrame(rows, columns=["dataset", "ranker", "score", "rho", "tau_paper"])
+    means = every.groupby(["dataset", "ranker", "score"], as_index=False)[["rho", "tau_paper"]].mean()
+    means = means.drop_duplicates(["dataset", "ranker"])
+    return _as_printed(means.assign(low=np.nan, high=np.nan))
+
+
+def _prismatic(lookup: Lookup) -> set[str]:
+    facts = lookup.evidence.facts
+    return {name for name in lookup.order if facts.get(name, {}).get("family") == PRISMATIC}
+
+
+def _turned(lookup: Lookup, frame: pd.DataFrame) -> tuple[str, ...]:
+    """A sentence on the correlations whose sign the table leaves out; none if all are positive."""
+    if "signed" not in frame:
+        return ()
+    labels = lookup.datasets(DATASETS)
+    rows = frame[frame["signed"] < 0].drop_duplicates(["dataset", "ranker"]).itertuples()
+    wrong = [
+        f"{METHODS[row.ranker]} on {labels[row.dataset]} ({formatting.number(row.signed, 2)})"
+        for row in rows
+        if row.ranker in ABSOLUTE
+    ]
+    if not wrong:
+        return ()
+    return (
+        "As in the paper, rho of NLL and Ent is printed without its sign. It is negative, so the order is "
+        f"rather the reverse, for {formatting.listed(wrong, 99)}.",
+    )
+
+
 def _table(
-    lookup: Lookup, number: str, caption: str, output: str, rows: Mapping[str, str], frame: pd.DataFrame
+    lookup: Lookup,
+    number: str,
+    caption: str,
+    output: str,
+    rows: Mapping[str, str],
+    frame: pd.DataFrame,
+    datasets: Collection[str] = tuple(DATASETS),
+    models: Collection[str] | None = None,
 ) -> Built:
-    """Methods by dataset; the published numbers, which are from texts, stand beside ours from texts."""
-    whole = set(DATASETS) <= set(frame["dataset"])
+    """Methods by dataset; the published numbers, which are from texts, stand beside ours from texts.
+
+    datasets: of the paper's table. models: that are ranked, None for all.
+    """
+    whole = set(datasets) <= set(frame["dataset"])
     rankers = {label: name for name, label in rows.items()}
-    printed = lookup.printed("tu_tables", table=number) if output == TEXT and _of_the_paper(lookup) else ()
+    comparable = output == TEXT and _of_the_paper(lookup, models)
+    printed = lookup.printed("tu_tables", table=number) if comparable else ()
     prints = {
         (index, rankers[row["method"]], AVERAGE if row["dataset"] == "mean" else row["dataset"]): row[name]
         for row in printed
@@ -87,10 +178,11 @@ def _table(
     return pivot(frame, Layout(caption, MEASURES, rows, columns, name, row="Method", prints=prints))
 
 
-def _of_the_paper(lookup: Lookup) -> bool:
-    """Whether all models are among the paper's; correlations of other models are not comparable."""
+def _of_the_paper(lookup: Lookup, models: Collection[str] | None = None) -> bool:
+    """Whether these models, by default all, are the paper's; correlations of others are not comparable."""
     facts = lookup.evidence.facts
-    return all("tu" in facts.get(name, {}).get("papers", ()) for name in lookup.order)
+    ranked = lookup.order if models is None else models
+    return all("tu" in facts.get(name, {}).get("papers", ()) for name in ranked)
 
 
 def _capped(build: Callable[[Lookup], Built]) -> Callable[[Lookup], Built]:
@@ -110,14 +202,17 @@ def _capped(build: Callable[[Lookup], Built]) -> Callable[[Lookup], Built]:
 
 def methods(lookup: Lookup) -> Built:
     """Table 1, one for each output; the paper has the one for generated texts."""
-    parts = []
+    parts, frames = [], []
     for output, noun in NOUN.items():
         frame = _correlations(lookup, output, METHODS | OURS)
         if len(frame):
+            frames.append(frame)
             frame = with_mean(frame, lookup.own(DATASETS))
             parts.append(_table(lookup, "1", f"rankings {noun}", output, METHODS | OURS, frame))
     built = joined(parts, "fewer than three models answered the same dataset")
     models = int(lookup.evidence.rankings["models"].max())
+    if (left_out := _prismatic(lookup)) and left_out < set(lookup.order):
+        models = len(set(lookup.order) - left_out)
     description = (
         "Spearman's rho and the absolute weighted tau (as the authors define it) of "
         f"{formatting.plural(models, 'model')}; "
@@ -128,18 +223,43 @@ def methods(lookup: Lookup) -> Built:
             else "Published numbers are compared with ours only if all models belong to the paper's series."
         )
     )
-    return replace(built, sentences=(*built.sentences, description))
+    turned = _turned(lookup, pd.concat(frames, ignore_index=True))
+    return replace(built, sentences=(*built.sentences, description, *turned))
+
+
+def one_recipe(lookup: Lookup) -> Built:
+    """Table 2: rho among the models of one recipe alone, on the four datasets of the paper."""
+    models = _prismatic(lookup)
+    if len(models) < FEWEST:
+        raise Absent(f"needs three {PRISMATIC} models, which only their authors' program runs")
+    here = lookup.evidence.datasets
+    datasets = [name for name in RECIPE_DATASETS if name in here] or list(here)
+    rows = {name: METHODS[name] for name in RECIPE_METHODS}
+    frame = _among(lookup, TEXT, rows, models, datasets)
+    frame = frame[frame["measure"] == 0]
+    if frame.empty:
+        raise Absent(f"fewer than three {PRISMATIC} models answered the same dataset in texts")
+    turned = _turned(lookup, frame)
+    frame = with_mean(frame, datasets)
+    caption = f"rankings {NOUN[TEXT]}, {PRISMATIC} models"
+    built = _table(lookup, "2", caption, TEXT, rows, frame, RECIPE_DATASETS, models)
+    count = formatting.plural(len(models), f"{PRISMATIC} model")
+    description = f"Spearman's rho of {count}; the paper has 15. AoL and ATC: mean over the other datasets."
+    return replace(built, sentences=(*built.sentences, description, *turned))
 
 
 def few_labels(lookup: Lookup) -> Built:
     """Table 3, which has only rho."""
+    if 0 < len(_prismatic(lookup)) < len(lookup.order):
+        raise Absent(f"labels are drawn for all models together, and {PRISMATIC} models are among them")
     parts = []
     for output in OUTPUTS:
         frame = _correlations(lookup, output, LABELS)
         frame = frame[frame["measure"] == 0]
         if FEW_LABELS in set(frame["ranker"]) and frame["ranker"].nunique() > 1:
             caption = f"a few labels against none, {NOUN[output]}"
-            parts.append(_table(lookup, "3", caption, output, LABELS, frame))
+            built = _table(lookup, "3", caption, output, LABELS, frame)
+            parts.append(replace(built, sentences=(*built.sentences, *_turned(lookup, frame))))
     return joined(parts, "no dataset was ranked by a few labels and without any")
 
 
@@ -172,7 +292,7 @@ def pairs(lookup: Lookup) -> Built:
     return joined([_scatter(full, rho, description), cells])
 
 
-def _scatter(full: pd.DataFrame, rho: pd.DataFrame, said: str) -> Built:
+def _scatter(full: pd.DataFrame, rho: pd.DataFrame, description: str) -> Built:
     """The paper shows three pairs; here, the first dataset with the most, least and second most similar one.
 
     full: performance of the models that have all datasets, a column for each dataset.
@@ -190,7 +310,8 @@ def _scatter(full: pd.DataFrame, rho: pd.DataFrame, said: str) -> Built:
     )
     return figure(
         f"performance on other datasets against that on {first}",
-        f"Scatter plots of {formatting.plural(len(full), 'model')} with straight lines. {said}",
+        f"Scatter plots of {formatting.plural(len(full), 'model')} with lines of robust regression (Huber). "
+        f"{description}",
         charts.scatter(points, f"{first} (%)", "Performance (%)", fit=True),
         "(a)",
     )
@@ -204,6 +325,19 @@ def trends(evidence: Evidence) -> Iterator[str]:
             f"{formatting.number(row.rho, 2)} over {formatting.plural(int(row.pairs), 'pair')} of datasets; "
             f"with datasets permuted (Mantel 1967) p is {formatting.p_value(row.p)}."
         )
+
+
+NEAREST = "nearest of a dataset"
+"""The pairs that the paper stars: of each dataset with the one at the lowest distance."""
+
+
+def nearest(frame: pd.DataFrame) -> pd.Series:
+    """For each row, whether it is the nearest pair of one of its two datasets. frame: columns of, dataset,
+    other and distance."""
+    ends = [frame[["of", end, "distance"]].rename(columns={end: "end"}) for end in ("dataset", "other")]
+    both = pd.concat([part.assign(row=frame.index) for part in ends], ignore_index=True)
+    closest = both.loc[both.groupby(["of", "end"])["distance"].idxmin(), "row"]
+    return pd.Series(frame.index.isin(closest), index=frame.index)
 
 
 def apart(lookup: Lookup) -> Built:
@@ -220,22 +354,28 @@ def apart(lookup: Lookup) -> Built:
             "name": [" and ".join(pair) for pair in ends],
             "x": frame["distance"],
             "y": [rho.get(pair) for pair in ends],
-            "series": "pair",
+            "series": np.where(nearest(frame), NEAREST, "other pair"),
             "panel": frame["of"],
         }
     ).dropna()
     if points.empty:
         raise Absent("fewer than two datasets with distances that three models answered")
-    description = "; ".join(
-        f"{of}: {formatting.plural(len(part), 'pair')} of datasets at distances from "
-        f"{formatting.number(part['x'].min(), 1)} to {formatting.number(part['x'].max(), 1)}"
-        for of, part in points.groupby("panel")
-    )
-    chart = charts.scatter(points, "Fréchet distance", "Spearman's rho", fit=True)
+    description = "; ".join(_distances_in_words(str(of), part) for of, part in points.groupby("panel"))
+    points = points.sort_values("series", key=lambda column: column == NEAREST, kind="stable")
+    chart = charts.scatter(points, "Fréchet distance", "Spearman's rho", fit=True, starred=NEAREST)
     title = "distance of two datasets and how alike they order the models"
     return replace(
         figure(title, f"Scatter plot. {description}.", chart), sentences=tuple(trends(lookup.evidence))
     )
+
+
+def _distances_in_words(of: str, part: pd.DataFrame) -> str:
+    """`images: 3 pairs of datasets at distances from 1.0 to 2.0, nearest A and B (1.0)`."""
+    low, high = (formatting.number(end, 1) for end in (part["x"].min(), part["x"].max()))
+    starred = part[part["series"] == NEAREST].sort_values("x").itertuples()
+    names = formatting.listed([f"{row.name} ({formatting.number(row.x, 1)})" for row in starred], 99)
+    pairs = formatting.plural(len(part), "pair")
+    return f"{of}: {pairs} of datasets at distances from {low} to {high}, starred {names}"
 
 
 PAPER = Paper(
@@ -249,7 +389,7 @@ PAPER = Paper(
         Entry(
             "Table 2",
             "The same for models of one recipe that differ in one part.",
-            absent("needs the LLaVA-prismatic models, which only a driver can ask (docs/models.md)"),
+            _capped(one_recipe),
         ),
         Entry("Table 3", "Fifty labelled questions against a method that needs none.", _capped(few_labels)),
         Entry("Figure 2", "How performance on one dataset predicts that on another.", _capped(pairs)),

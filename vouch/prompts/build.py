@@ -9,7 +9,7 @@ an item with the same words or the same images (as several severities have the s
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +28,7 @@ from vouch.tables.asked import (
     BY_HAND,
     CLEAN,
     EARLIER_OPTIONS,
+    INITIAL,
     ITEMS,
     PLACEHOLDER,
     TEXT,
@@ -121,7 +122,7 @@ class ItemBuilder:
             kept=cleaned is not None,
             rewrites=self.rewrites.others(question),
         )
-        return item if not item.kept or self.keeps(item) else replace(item, kept=False)
+        return item if not item.kept or self.keeps(item) else replace(item, kept=False, filtered=True)
 
 
 def keeping(config: DatasetPrompts, template: Template) -> Callable[[Item], bool]:
@@ -162,17 +163,24 @@ class Prompts:
     cap: int | None
     asked: bool = True
 
-    def of_items(self, items: Iterable[Item], path: Path) -> Iterator[list[dict[str, Any]]]:
-        """The rows of each item that is asked. Raises UserError. path: of the items' table, for messages."""
+    @cached_property
+    def _initial(self) -> list[Variation]:
+        return [variation for variation in self.variations if variation.name == INITIAL]
+
+    def of_items(self, items: Iterable[Item], path: Path) -> Iterator[tuple[Item, list[dict[str, Any]]]]:
+        """Each item that is asked, and its rows. Raises UserError. path: of the items' table, for messages.
+
+        An item that `rows` leaves out is asked by `initial` alone, if that is among the variations.
+        """
         for _, group in groupby(items, key=lambda item: item.group):
             before: Before = {}
             for item in group:
-                if item.kept:
+                if item.kept or (item.filtered and self._initial):
                     try:
                         rows = list(self.rows(item, before))
                     except UserError as error:
                         raise UserError(f"{path}: {error}") from None
-                    yield rows
+                    yield item, rows
 
     def rows(self, item: Item, before: Before) -> Iterator[dict[str, Any]]:
         """Rows of an item. Raises UserError.
@@ -184,7 +192,7 @@ class Prompts:
         frames: Frames = {}
         rendered: dict[object, Columns] = {}  # for drafts that show the item's own words
         unchanged = recipes(first)
-        for variation in self.variations:
+        for variation in self.variations if item.kept else self._initial:
             answers = variation.answers(item)
             if answers is None:
                 continue

@@ -23,7 +23,8 @@ class Item:
     phrasings: all wordings of the question, or empty. index: of the item in the table.
     images: digests. exchange: for each image the digest of another one or None, or empty. turns: the earlier
     items of the conversation, first to last. goes_on: whether a later item names this one among its turns.
-    kept: whether the item itself is asked; one that is left out can still be an earlier turn.
+    kept: whether the item itself is asked; one that is left out can still be an earlier turn. filtered: left
+    out by `rows` of the dataset's entry alone, so the variation `initial` asks it nevertheless.
     rewrites: kind -> the reworded question (vouch/tables/asked.py), if it may be asked.
     """
 
@@ -40,6 +41,7 @@ class Item:
     turns: tuple["Item", ...] = ()
     goes_on: bool = False
     kept: bool = True
+    filtered: bool = False
     rewrites: Mapping[str, str] = field(default_factory=dict)
     phrasings: tuple[str, ...] = ()
     index: int = 0

@@ -159,10 +159,6 @@ class Chart:
         steps: list[tuple[str, str]] = list(columns.items())
         return reduce(lambda made, step: made._transform(calculate=step[1], **{"as": step[0]}), steps, self)
 
-    def transform_regression(self, on: str, regression: str) -> "Chart":
-        """Two points of the straight line that predicts `regression` from `on`."""
-        return self._transform(on=on, regression=regression)
-
     def resolve_scale(self, **channels: str) -> "Chart":
         """Whether parts share the scales of channels."""
         return self._with(resolve={"scale": channels}) if channels else self

@@ -146,6 +146,8 @@ rewrites_path = per_dataset("data/rewrites/{}.parquet")
 
 ORIGINAL = "original"
 """The variation that shows an item as its source has it: the baseline for all others."""
+INITIAL = "initial"
+"""The same prompts, also of items that `rows` of the dataset's entry leaves out; compared with nothing."""
 TYPOGRAPHIC, TYPOGRAPHIC_CONTROL = "typographic", "typographic_control"
 """Variations that paint a wrong option, or a harmless word, into the image."""
 P_TRUE = "p_true"

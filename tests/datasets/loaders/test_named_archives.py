@@ -136,6 +136,12 @@ def test_compbench(project):
     assert (state["id"], state["answers"], state["category"]) == ("0", [1], "State")
     assert (attribute["id"], attribute["answers"], attribute["category"]) == ("4", [0], "Color")
     assert state["options"] == ["Left", "Right"] and len(set(state["images"])) == 2
+    every = {"expect": None, "annotations": "all", "on_error": "skip"}
+    made = project.prepare("compbench", set="mit_state", **every)
+    assert [made[name].num_rows for name in ("items", "rejects")] == [1, 1]
+    assert "has no answer" in made["rejects"]["reason"][0].as_py()
+    kept = project.prepare("compbench", set="mit_attribute", **every)["items"].to_pylist()
+    assert [(row["id"], row["category"]) for row in kept] == [("4", "Color"), ("5", "None")]
     path.write_text(json.dumps([pair(image_1="other/folder/a.jpg")]))
     with pytest.raises(
         UserError, match=r"no file 'other/folder/a\.jpg' .* processed ones: docs/datasets\.md"

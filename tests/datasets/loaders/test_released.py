@@ -158,6 +158,7 @@ def test_mmbench_as_released(project, shared):
     tables = project.prepare("released", dataset="mmbench")
     items = tables["items"].to_pylist()
     assert len(items) == 4377 and len({item["group"] for item in items}) == 1176
+    assert len({item["question"] for item in items}) == 382, "distinct questions, as PARC counts them"
     assert Counter("ABCD"[item["answers"][0]] for item in items) == dict(
         zip("ABCD", (1166, 1166, 1077, 968), strict=True)
     )

@@ -80,6 +80,28 @@ def scored(
     return metrics, outcomes.to_pylist()
 
 
+def test_faithful_grades_as_vlmevalkit_does_and_clean_reads_the_answer() -> None:
+    """Of ChartQA: a sentence and a thousands separator are wrong there; a choice has one grade."""
+    rows = [
+        question("q0", "The answer is Yes.", "Yes"),
+        question("q1", "2,345", "2345"),
+        question("q2", "102", "100"),
+        question("q3", "8", "5"),
+        choice("q4", "A"),
+    ]
+    metrics, outcomes = scored(rows, config(answers={"d": ["relaxed_accuracy", "exact_match"]}))
+    found = {key: metrics[*key]["value"] for key in metrics if key[2] in ("accuracy", "relaxed_accuracy")}
+    assert found == {
+        ("faithful", "", "accuracy"): 0.4,
+        ("faithful", "", "relaxed_accuracy"): 0.25,
+        ("clean", "", "accuracy"): 0.8,
+        ("clean", "", "relaxed_accuracy"): 0.75,
+    }
+    assert [(row["correct"], row["clean_correct"]) for row in outcomes] == [
+        (False, 1), (False, 1), (True, 1), (False, 0), (True, 1)
+    ]  # fmt: skip
+
+
 def test_right_wrong_unparsed_and_refused_are_four_things() -> None:
     rows = [
         choice("q0", "A"),

@@ -109,6 +109,7 @@ BAD = [
     ("one_sentence", "lr_i", Q, "Look at the 3 cups that Anna holds. Determine which is more dented."),
     ("one_sentence", "ls_n", Q, "Which of the 3 cups that Anna holds is not more dented?\nI added a word"),
     ("changed", "lr_v", Q, Q),
+    ("changed", "ls_a", "What must Joe not trade?", "What must Joe not trade?"),
     ("changed", "ls_a", Q, Q.upper().capitalize().replace("anna", "Anna")),
     ("entities", "lr_c", Q, "Which of the cups that Anna holds is more dented?"),
     ("entities", "lr_i", Q, "Determine which of the 4 cups that Anna holds is more dented."),
@@ -252,7 +253,7 @@ def test_each_check_is_tested() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_examples_of_parc_pass_but_the_one_that_stays_the_same(kind: str) -> None:
+def test_every_example_of_parc_passes(kind: str) -> None:
+    """Also the one of LS-A that stays the same, as no other question may: see `changed` in BAD."""
     for example in instruction(kind).examples:
-        same = kind == "ls_a" and example.q == example.a
-        assert list(failures(kind, example.q, example.a)) == (["changed"] if same else [])
+        assert failures(kind, example.q, example.a) == {}

@@ -25,7 +25,7 @@ from vouch.metrics.responses import Array
 from vouch.metrics.unranked import Place, comparable
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.tables import HEADLINE
-from vouch.tables.asked import KEPT, LETTERS, ORIGINAL, OUTPUTS
+from vouch.tables.asked import INITIAL, KEPT, LETTERS, ORIGINAL, OUTPUTS
 from vouch.tables.results import DIMENSIONS, LEADERBOARD, OVERALL, PUBLISHED, REPRODUCED, contents, flips
 
 LEADERBOARD_KEYS = [
@@ -335,7 +335,8 @@ def variations(
 
 def _variations_pairs(outcomes: pa.Table) -> pd.DataFrame:
     """Outcomes that the clean protocol keeps, each joined with the outcome of its item's original prompt."""
-    kept = outcomes.filter(pc.is_valid(outcomes["clean_correct"]))
+    compared = pc.not_equal(outcomes["variation"], INITIAL)
+    kept = outcomes.filter(pc.and_(compared, pc.is_valid(outcomes["clean_correct"])))
     frame = kept.to_pandas()
     frame[CONTENT] = contents(kept)
     plain = frame["variation"] == ORIGINAL

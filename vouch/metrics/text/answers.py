@@ -12,12 +12,16 @@ pycocoevalcap.
 vqa_score (Antol et al. 2015) is min(1, matches / 3) with each reference left out once, averaged. It is made
 for ten references by ten people; a single reference is either matched or not. Texts are normalised as VQA's
 evaluation does: lower case, number words as digits, no articles, its punctuation rules, apostrophes restored.
+
+IN_VLMEVALKIT has the metrics that VLMEvalKit (Duan et al. 2024), whose data Tu et al. (2024) use, computes in
+another way. VLMEvalKit reads no answer out of a longer text.
 """
 
 import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from unicodedata import normalize
 
 import numpy as np
@@ -58,6 +62,18 @@ def _spoken(formula: Scores) -> Scores:
 
 
 ANSWERS = Formulas[Scores]()
+IN_VLMEVALKIT: dict[str, Scores] = {}
+"""By metric, the formula of the faithful protocol, if it differs from that of the clean one."""
+
+
+def _in_vlmevalkit(name: str) -> Callable[[Pair], Pair]:
+    """Declares that a metric compares texts in this way under the faithful protocol."""
+
+    def declared(pair: Pair) -> Pair:
+        IN_VLMEVALKIT[name] = _spoken(_best(pair))
+        return pair
+
+    return declared
 
 
 def _of_rows(
@@ -101,6 +117,15 @@ def anls(text: str, reference: str) -> float:
     return 1 - distance / longer if distance < ANLS_THRESHOLD * longer else 0.0
 
 
+@_in_vlmevalkit("anls")
+def _anls_in_vlmevalkit(text: str, reference: str) -> float:
+    """Lengths are those of the texts as they are, and a similarity of one half counts."""
+    first, second = (" ".join(each.lower().split()) for each in (text, reference))
+    longer = max(len(text), len(reference))
+    similarity = 1 - Levenshtein.distance(first, second) / longer if longer else 1.0
+    return similarity if similarity >= ANLS_THRESHOLD else 0.0
+
+
 @_of_pairs(
     "exact_match",
     "Exact match",
@@ -122,6 +147,12 @@ def lower_match(text: str, reference: str) -> float:
     """1 or 0: the same except for case and spaces at the ends; articles and punctuation count."""
     first, second = (normalize("NFC", each.strip().lower()) for each in (text, reference))
     return float(first == second)
+
+
+@_in_vlmevalkit("lower_match")
+def _lower_match_in_vlmevalkit(text: str, reference: str) -> float:
+    """Character by character: composed and decomposed accents differ."""
+    return float(text.strip().lower() == reference.strip().lower())
 
 
 @_of_pairs(
@@ -190,6 +221,24 @@ def relaxed_accuracy(text: str, reference: str) -> float:
     shares = [stated / 100] if stated is not None and ("%" in text or "percent" in text) else []
     known = [value for value in (given, stated, *shares) if value is not None]
     return float(any(abs(value - wanted) / abs(wanted) <= TOLERANCE for value in known))
+
+
+@_in_vlmevalkit("relaxed_accuracy")
+def _relaxed_accuracy_in_vlmevalkit(text: str, reference: str) -> float:
+    """A number is what Python reads as one, with a percent sign at most; else the text is the same in lower
+    case."""
+    text = text.strip()
+    given, wanted = _python_number(text), _python_number(reference)
+    if given is not None and wanted:
+        return float(abs(given - wanted) / abs(wanted) <= TOLERANCE)
+    return float(text.lower() == reference.lower())
+
+
+def _python_number(text: str) -> float | None:
+    try:
+        return float(text.rstrip("%")) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        return None
 
 
 def words(text: str) -> list[str]:
@@ -393,6 +442,7 @@ _DIGITS = {"none": "0"} | {word: str(number) for word, number in number_words(10
 _ARTICLES = {"a", "an", "the"}
 _COMMA_IN_NUMBER = re.compile(r"\d,\d")
 _FULL_STOP = re.compile(r"\.(?!\d)")
+_FULL_STOP_ALONE = re.compile(r"(?<!\d)\.(?!\d)")
 # As in VQA's evaluation: a word without one of its apostrophes gets it back, `dont` and `couldnt've` alike.
 _SHORTENED = """
 ain't aren't can't could've couldn't couldn't've didn't doesn't don't hadn't hadn't've hasn't haven't
@@ -415,13 +465,17 @@ _CONTRACTIONS = {
 @_of_rows("vqa_score", "VQA score", "min(1, matches / 3), each reference left out once", "Antol et al. 2015")
 def vqa_score(texts: Sequence[str], references: References) -> list[float]:
     """[n] in 0 ... 1."""
+    return _vqa_scores(normal, texts, references)
+
+
+def _vqa_scores(normalise: Callable[[str], str], texts: Sequence[str], references: References) -> list[float]:
     return [
-        _vqa_score_score(normal(text), list(map(normal, known)))
+        _vqa_score(normalise(text), list(map(normalise, known)))
         for text, known in zip(texts, references, strict=True)
     ]
 
 
-def _vqa_score_score(text: str, known: list[str]) -> float:
+def _vqa_score(text: str, known: list[str]) -> float:
     same = known.count(text)
     if len(known) == 1:
         return float(same)
@@ -431,11 +485,23 @@ def _vqa_score_score(text: str, known: list[str]) -> float:
 
 def normal(text: str) -> str:
     """The text as VQA's evaluation compares it."""
-    text = " ".join(text.lower().split())
+    return _normal(" ".join(text.split()), _FULL_STOP)
+
+
+def _normal_in_vlmevalkit(text: str) -> str:
+    """There, blanks are joined only at the end, and a full stop after a digit stays."""
+    return _normal(text.replace("\n", " ").replace("\t", " ").strip(), _FULL_STOP_ALONE)
+
+
+IN_VLMEVALKIT["vqa_score"] = _spoken(partial(_vqa_scores, _normal_in_vlmevalkit))
+
+
+def _normal(text: str, full_stop: re.Pattern[str]) -> str:
+    text = text.lower()
     in_number = _COMMA_IN_NUMBER.search(text) is not None
     cleaned = text
     for mark in _MARKS:
         beside_space = f"{mark} " in text or f" {mark}" in text
         cleaned = cleaned.replace(mark, "" if beside_space or in_number else " ")
-    words = (_DIGITS.get(word, word) for word in _FULL_STOP.sub("", cleaned).split())
+    words = (_DIGITS.get(word, word) for word in full_stop.sub("", cleaned).split())
     return " ".join(_CONTRACTIONS.get(word, word) for word in words if word not in _ARTICLES)

@@ -4,7 +4,8 @@
 texts; `split_p_true` takes out the prompts that ask a model about its own answer: P(true) is p(True) /
 (p(True) + p(False)) by the logits of their letters, averaged over the orders shown (Kadavath et al. 2022).
 `score_texts` makes the figures. faithful: plain means over all rows, as Li et al. 2023 and Tu et al. 2024
-take them. clean: no defective rows, 95 % intervals with groups as observations.
+take them, and answer metrics as VLMEvalKit computes them. clean: no defective rows, 95 % intervals with
+groups as observations.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from vouch.metrics.intervals import Interval, centred, group_sums, resampled
 from vouch.metrics.label_free import PER_SAMPLE, PER_TEXT
 from vouch.metrics.metric import (
     CLEAN,
+    FAITHFUL,
     SHARE,
     Figure,
     MetricColumn,
@@ -34,7 +36,7 @@ from vouch.metrics.metric import (
 )
 from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
-from vouch.metrics.text.answers import ANSWERS, numeric
+from vouch.metrics.text.answers import ANSWERS, IN_VLMEVALKIT, Scores, numeric
 from vouch.metrics.text.judge import Places, Verdicts, decided, judged_rows
 from vouch.metrics.text.parsers import READER, first_mark
 from vouch.metrics.text.reader.open import declined, value
@@ -77,6 +79,8 @@ def _by_item(own: pa.Table, answers: Mapping[str, list[float] | None]) -> dict[s
     return {item: mean for item, mean in means.items() if not np.isnan(mean)}
 
 
+Measures = Mapping[tuple[str, str], Numbers]
+"""Values [n] by score and metric, NaN if unknown."""
 GRADED_COLUMNS = ("parser", "reason", "answer", "predicted", "chosen")
 """Fields of Graded that the outcomes keep as they are."""
 FEW_WORDS = 3
@@ -108,12 +112,7 @@ def grade_texts(
     metrics: names of answer metrics; the first grades open questions, if its values are at most 1.
     verdicts: of a model as judge, if there is one.
     """
-    measured = {name: np.full(len(texts), np.nan) for name in metrics}
-    rows = [row for row, question in enumerate(questions) if question.references]
-    for name, values in measured.items():
-        values[rows] = ANSWERS[name](
-            [texts[row] for row in rows], [questions[row].references for row in rows]
-        )
+    measured = _answer_metrics({name: ANSWERS[name] for name in metrics}, questions, texts)
     first = metrics[0]
     scaled = is_share(first)
     graded = [
@@ -123,6 +122,31 @@ def grade_texts(
         for row, (question, text) in enumerate(zip(questions, texts, strict=True))
     ]
     return graded, {name: values for name, values in measured.items() if not np.isnan(values).all()}
+
+
+def _answer_metrics(
+    formulas: Mapping[str, Scores], questions: Sequence[TextQuestion], texts: Sequence[str]
+) -> dict[str, Numbers]:
+    """[n] values of each metric, NaN without references."""
+    measured = {name: np.full(len(texts), np.nan) for name in formulas}
+    rows = [row for row, question in enumerate(questions) if question.references]
+    for name, values in measured.items():
+        values[rows] = formulas[name](
+            [texts[row] for row in rows], [questions[row].references for row in rows]
+        )
+    return measured
+
+
+def _of_faithful(block: TextBlock, grades: Numbers, names: Sequence[str]) -> dict[tuple[str, str], Numbers]:
+    """The measures that the faithful protocol has others of. grades [n]: those of the clean one. names: of
+    answer metrics, the first of which grades open questions."""
+    formulas = {name: IN_VLMEVALKIT[name] for name in names if name in IN_VLMEVALKIT}
+    measured = _answer_metrics(formulas, block.questions, block.texts)
+    measures = {("", name): values for name, values in measured.items() if not np.isnan(values).all()}
+    if ("", names[0]) in measures and is_share(names[0]):
+        own = measures["", names[0]]
+        measures["", "accuracy"] = np.where(np.isnan(own), grades, own)
+    return measures
 
 
 def _choice(question: TextQuestion, text: str, parsers: Sequence[str], verdicts: Places) -> Graded:
@@ -254,8 +278,6 @@ declare("stated_rate", "Stated", _STATES, unit=SHARE, source="Xiong et al. 2024"
 _BRIER = "squared distance between confidence and whether the answer is correct, 0 to 1"
 _UNIT = "squared distance"
 declare("brier_answer", "Brier of the answer", _BRIER, better="lower", unit=_UNIT, source="Brier 1950")
-Measures = Mapping[tuple[str, str], Numbers]
-"""Values [n] by score and metric, NaN if unknown."""
 
 
 def score_texts(
@@ -277,10 +299,12 @@ def score_texts(
     sure = _confidences(block, config, names)
     if VERBALISED in sure:
         measures[VERBALISED, "stated_rate"] = (~np.isnan(sure[VERBALISED])).astype(float)
+    faithful = measures | _of_faithful(block, grades, names)
+    grades_of = {CLEAN: grades, FAITHFUL: faithful["", "accuracy"]}
 
     def figures(protocol: str, category: str, kept: Bools) -> list[Figure]:
-        of = list(_confident(protocol, block, grades, {"": confidence} | sure, kept))
-        found = _figures(protocol, block, measures, kept)
+        of = list(_confident(protocol, block, grades_of[protocol], {"": confidence} | sure, kept))
+        found = _figures(protocol, block, measures if protocol == CLEAN else faithful, kept)
         found += [each for rows in of if not rows.score for each in _calibration(protocol, rows, config)]
         if protocol == CLEAN:
             for rows in of:
@@ -295,7 +319,7 @@ def score_texts(
 
     known = ~np.isnan(grades)
     columns = {name: [getattr(one, name) for one in graded] for name in GRADED_COLUMNS} | {
-        "correct": MetricColumn(grades >= 0.5, known),
+        "correct": MetricColumn(grades_of[FAITHFUL] >= 0.5, known),
         "confidence": MetricColumn(confidence, ~np.isnan(confidence)),
         "clean_correct": MetricColumn(grades, known & ~block.defective),
     }

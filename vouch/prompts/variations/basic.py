@@ -9,7 +9,7 @@ from functools import partial
 
 from vouch.prompts.draft import IMAGES, ORDER, TEMPLATE, WORDS, Draft, ShownImage, Step
 from vouch.prompts.variations import variation
-from vouch.tables.asked import COMPLEMENT, KEPT
+from vouch.tables.asked import COMPLEMENT, INITIAL, KEPT
 
 NO_IMAGE = "items without an image"
 NO_REWRITE = "questions without such a rewrite"
@@ -31,6 +31,17 @@ def _original(draft: Draft) -> Draft:
 )
 def _reversed(draft: Draft) -> Draft | None:
     return draft._replace(order=draft.order[::-1]) if len(draft.order) > 1 else None
+
+
+@variation(
+    INITIAL,
+    "all questions, those that `rows` leaves out as well",
+    does="nothing; also asked of items that `rows: exchangeable` [leaves out](#exchanged-images)",
+    changes=(),
+)
+def _of_every_row(draft: Draft) -> Draft:
+    """Tells how much harder or easier the items that `rows` keeps are (Table A5 of PARC)."""
+    return draft
 
 
 # Images
