@@ -22,7 +22,7 @@ from vouch.metrics.blind import (
 )
 from vouch.metrics.compared import Compared
 from vouch.metrics.config import ScoreConfig
-from vouch.metrics.join import join, likelihood_blocks
+from vouch.metrics.join import in_other_spelling, join, likelihood_blocks
 from vouch.metrics.label_free import option_scores, text_scores
 from vouch.metrics.metric import ALL, FAITHFUL
 from vouch.metrics.tables import score_block
@@ -71,7 +71,9 @@ def model_scores(
     because the model was not asked this dataset. verdicts: those of a model as judge; None if there
     is no judge.
     """
-    letters, where = _answers(LETTERS, model, dataset, OF_LETTERS)
+    other = model in config.other_spelling
+    letters, where = _answers(LETTERS, model, dataset, (*OF_LETTERS, *["other_logits"] * other))
+    letters = in_other_spelling(letters, where) if other else letters
     letters, prompts, p_true = split_p_true(letters, prompts)
     asked = (prompts, items)
     compared = Compared(*asked, config, p_true)

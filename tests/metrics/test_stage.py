@@ -12,11 +12,12 @@ import pytest
 
 from stages.score import SCORED, main
 from tests.checkouts.small import small
-from tests.metrics.simulated import CONFIG, project_run, replace_row, simulate, tables
+from tests.metrics.simulated import CONFIG, ROOT, project_run, replace_row, simulate, tables
 from vouch.metrics.join import join
 from vouch.metrics.responses import Responses
 from vouch.metrics.tables import score_block
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.yaml12 import load
 from vouch.tables.answered import LETTERS, RESPONSES, Pin, Source, letters_path, pin_path, write_pin
 from vouch.tables.asked import ITEMS, PROMPTS, items_path, prompts_path
 from vouch.tables.results import METRICS, OUTCOMES, metrics_path, outcomes_path
@@ -118,6 +119,28 @@ def test_a_refusal_names_the_file_and_the_prompt_and_writes_nothing(run: Score) 
     with pytest.raises(UserError, match=r"data/responses/right/tiny_a\.letters\.parquet: prompt 7/original"):
         run()
     assert metrics_path("left").exists() and not metrics_path("right").exists()
+
+
+def test_letters_are_scored_in_the_other_spelling_if_that_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Score
+) -> None:
+    """As the authors of a study read ` A` where the chat template has `A`; a prompt without them is refused."""
+    run()
+    before = metrics_path("left").read_bytes()
+    letters, _, _ = tables(simulate(0, 60))
+    swapped = {"logits": [0.0, 0.0, 0.0, 0.0, 0.0, 1.0]}
+    worse = [{**row, **swapped, "other_logits": row["logits"]} for row in letters.to_pylist()]
+    LETTERS.write(letters_path("tiny_a", "left"), worse)
+    run()
+    assert metrics_path("left").read_bytes() != before
+    score = load(ROOT / "profiles/small.yaml")["score"] | {"other_spelling": ["tiny_a"]}
+    asked = small(train=["tiny_a"], score=score)
+    one = project_run(tmp_path, monkeypatch, "score", "left", profile=asked)
+    main(one)
+    assert metrics_path("left").read_bytes() == before
+    LETTERS.write(letters_path("tiny_a", "left"), [*worse[:-1], worse[-1] | {"other_logits": None}])
+    with pytest.raises(UserError, match=r"prompt 59/original has no letters in the other spelling; leave"):
+        main(one)
 
 
 def give_unanswered(
