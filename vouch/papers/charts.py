@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from vouch.report import vegalite as alt
@@ -14,6 +15,7 @@ MOST = len(COLOURS)
 """If there are more kinds than this, colours cannot tell them apart, and all are drawn alike."""
 PANEL = 230.0
 FIT = "least-squares line"
+UNIT = alt.Scale(domain=[0, 1])
 # Text on coloured cells, which are the same in light and dark mode; not from the charts' own colours.
 ON_PALE, ON_DEEP = "#000000", "#fdfdfe"
 # A continuous scale has no legend: the renderer goes on counting gradients from chart to chart.
@@ -184,6 +186,45 @@ def heat(frame: pd.DataFrame) -> Any:
     numbers = base.mark_text(fontSize=10).encode(text=alt.Text("value:Q", format=".2f"), color=ink)
     chart = alt.layer(base.mark_rect().encode(color=VALUE), numbers)
     return chart.properties(width=46.0 * len(columns), height=22.0 * len(rows))
+
+
+def pairs(frame: pd.DataFrame) -> Any:
+    """A matrix of the columns: histograms on the diagonal, points below it, Pearson's r above it."""
+    names, matrix = list(frame.columns), frame.corr()
+    side = {"width": 0.5 * PANEL, "height": 0.5 * PANEL}
+
+    def cell(row: str, column: str) -> Any:
+        if row == column:
+            return _histogram(frame[row]).properties(**side)
+        if names.index(row) < names.index(column):
+            number = pd.DataFrame({"value": [matrix.at[row, column]], "at": [0.5]})
+            place = {"x": alt.X("at:Q", axis=None, scale=UNIT), "y": alt.Y("at:Q", axis=None, scale=UNIT)}
+            text = alt.Text("value:Q", format=".2f")
+            return (
+                alt.Chart(number)
+                .mark_text(fontSize=15, color=alt.INK)
+                .encode(text=text, **place)
+                .properties(**side)
+            )
+        ends = {"scale": alt.Scale(zero=False), "axis": alt.Axis(tickCount=3)}
+        of_pair = frame[[column, row]].set_axis(["x", "y"], axis=1)
+        points = alt.Chart(of_pair).mark_point(filled=True, size=25, opacity=1, color=alt.BLUE)
+        across, up = alt.X("x:Q", title=column, **ends), alt.Y("y:Q", title=row, **ends)
+        return points.encode(x=across, y=up, tooltip=_tips(x=column, y=row)).properties(**side)
+
+    cells = [cell(row, column) for row in names for column in names]
+    return alt.concat(*cells, columns=len(names), spacing=18)
+
+
+def _histogram(values: pd.Series) -> Any:
+    """Bars that count the values [n] in bins of equal width; their number is the root of n, 3 to 12."""
+    bins = min(12, max(3, round(math.sqrt(len(values)))))
+    counts, edges = np.histogram(values, bins)
+    frame = pd.DataFrame({"low": edges[:-1], "high": edges[1:], "count": counts})
+    low = alt.X("low:Q", title=str(values.name), scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=3))
+    up = alt.Y("count:Q", title="Pairs", axis=alt.Axis(tickCount=3))
+    tips = [alt.Tooltip(f"{name}:Q", format=".3~r") for name in ("low", "high", "count")]
+    return alt.Chart(frame).mark_bar(color=alt.FAINT).encode(x=low, x2="high:Q", y=up, tooltip=tips)
 
 
 def surface(frame: pd.DataFrame, x: str, y: str) -> Any:

@@ -299,9 +299,9 @@ def set_figures(
         calibrated = other.of(rows.strata(MARGINAL), config.main_alpha)
         for metric in SWEPT:
             name = calibrated_on(metric, share)
-            values = {score: OF_SETS[metric](each.counts) for score, each in calibrated.items()}
-            values["mean"] = np.mean([values[score] for score in HEADLINE], axis=0)
-            drawn += [(score, name, MARGINAL, config.main_alpha, each) for score, each in values.items()]
+            of_score = {score: OF_SETS[metric](each.counts) for score, each in calibrated.items()}
+            of_score["mean"] = np.mean([of_score[score] for score in HEADLINE], axis=0)
+            drawn += [(score, name, MARGINAL, config.main_alpha, each) for score, each in of_score.items()]
     return _figures(drawn, len(rows.ranked)), main
 
 
