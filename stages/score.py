@@ -27,6 +27,7 @@ from vouch.metrics.label_free import option_scores, text_scores
 from vouch.metrics.metric import ALL, FAITHFUL
 from vouch.metrics.tables import score_block
 from vouch.metrics.text.judge import Verdicts
+from vouch.metrics.text.likelihoods import asking_likelihoods, with_stated
 from vouch.metrics.text.scoring import score_texts, split_p_true
 from vouch.metrics.text.texts import text_blocks
 from vouch.metrics.unranked import UNANSWERED
@@ -75,6 +76,9 @@ def model_scores(
     letters, where = _answers(LETTERS, model, dataset, (*OF_LETTERS, *["other_logits"] * other))
     letters = in_other_spelling(letters, where) if other else letters
     letters, prompts, p_true = split_p_true(letters, prompts)
+    asking = asking_likelihoods(prompts)
+    if asking.num_rows:
+        letters = with_stated(letters, _answers(TEXT, model, dataset, OF_TEXT)[0], asking)
     asked = (prompts, items)
     compared = Compared(*asked, config, p_true)
     blocks = join(letters, *asked, where, released)
@@ -85,7 +89,12 @@ def model_scores(
         compared.add(outcomes, block)
         yield _metrics(rows), outcomes, option_scores(model, dataset, block, outcomes)
     texts, where = _answers(TEXT, model, dataset, OF_TEXT)
-    for text_block in text_blocks(texts, *asked, where, released):
+    stating = asking["id"].combine_chunks()
+    texts, of_text = (
+        table.filter(pc.invert(pc.is_in(table[name], stating))) if len(stating) else table
+        for table, name in ((texts, "prompt"), (prompts, "id"))
+    )
+    for text_block in text_blocks(texts, of_text, items, where, released):
         rows, outcomes = score_texts(model, dataset, text_block, config, verdicts)
         compared.add(outcomes, text_block.texts)
         compared.add_samples(outcomes, text_block, dataset)

@@ -13,6 +13,7 @@ import pytest
 from stages.score import SCORED, main
 from tests.checkouts.small import small
 from tests.metrics.simulated import CONFIG, ROOT, project_run, replace_row, simulate, tables
+from vouch.metrics.calibration import softmax
 from vouch.metrics.join import join
 from vouch.metrics.responses import Responses
 from vouch.metrics.tables import score_block
@@ -141,6 +142,32 @@ def test_letters_are_scored_in_the_other_spelling_if_that_is_asked(
     LETTERS.write(letters_path("tiny_a", "left"), [*worse[:-1], worse[-1] | {"other_logits": None}])
     with pytest.raises(UserError, match=r"prompt 59/original has no letters in the other spelling; leave"):
         main(one)
+
+
+def test_stated_likelihoods_are_scored_as_letters_and_not_as_texts(run: Score) -> None:
+    """The softmax of the letters, written out by the model, gives the same sets; nothing is left of the text."""
+    run()
+    before = {row["metric"]: row["value"] for row in METRICS.read(metrics_path("left")).to_pylist()}
+    responses = simulate(0, 60)
+    _, prompts, _ = tables(responses, outputs=("text",))
+    asked = [
+        row | {"template": "azad_ai2d_likelihoods", "labels": list("ABCDEF")} for row in prompts.to_pylist()
+    ]
+    shares = softmax(responses.logits.astype(np.float64))
+    texts = [
+        {"prompt": row["id"], "temperature": 0.0, "sample": 0, "logprobs": [], "entropies": [],
+         "text": "\n".join(f"{label}: {share:.9f}" for label, share in zip("ABCDEF", p, strict=True))}
+        for row, p in zip(asked, shares.tolist(), strict=True)
+    ]  # fmt: skip
+    LETTERS.write(letters_path("tiny_a", "left"), [])
+    PROMPTS.write(prompts_path("left"), asked)
+    RESPONSES["text"].table.write(RESPONSES["text"].path("tiny_a", "left"), texts)
+    run()
+    rows = METRICS.read(metrics_path("left")).to_pylist()
+    assert {row["output"] for row in rows} == {"letters"}
+    after = {row["metric"]: row["value"] for row in rows}
+    for metric in ("accuracy", "ece", "set_size", "coverage", "nll"):
+        assert after[metric] == pytest.approx(before[metric], abs=1e-5), metric
 
 
 def give_unanswered(
