@@ -84,10 +84,13 @@ def model_scores(
     blocks = join(letters, *asked, where, released)
     likelihood, where = _answers(LIKELIHOOD, model, dataset, OF_LIKELIHOOD)
     blocks += likelihood_blocks(likelihood, *asked, where, released)
+    label_free: list[tuple[str, pa.Table]] = []  # whose last columns compare variations
+    nothing = LABEL_FREE.schema.empty_table()
     for block in blocks:
         rows, outcomes = score_block(model, dataset, block, config)
         compared.add(outcomes, block)
-        yield _metrics(rows), outcomes, option_scores(model, dataset, block, outcomes)
+        label_free.append((block.output, option_scores(model, dataset, block, outcomes)))
+        yield _metrics(rows), outcomes, nothing
     texts, where = _answers(TEXT, model, dataset, OF_TEXT)
     stating = asking["id"].combine_chunks()
     texts, of_text = (
@@ -98,9 +101,11 @@ def model_scores(
         rows, outcomes = score_texts(model, dataset, text_block, config, verdicts)
         compared.add(outcomes, text_block.texts)
         compared.add_samples(outcomes, text_block, dataset)
-        yield _metrics(rows), outcomes, text_scores(model, dataset, text_block, outcomes, config)
-    nothing = (OUTCOMES.schema.empty_table(), LABEL_FREE.schema.empty_table())
-    yield _metrics(compared.rows(model, dataset)), *nothing
+        label_free.append((TEXT, text_scores(model, dataset, text_block, outcomes, config)))
+        yield _metrics(rows), outcomes, nothing
+    every = [compared.with_meanings(output, rows) for output, rows in label_free if rows.num_rows]
+    outcomes = OUTCOMES.schema.empty_table()
+    yield _metrics(compared.rows(model, dataset)), outcomes, pa.concat_tables([nothing, *every])
 
 
 def _answers(output: str, model: str, dataset: str, columns: Sequence[str]) -> tuple[pa.Table, str]:

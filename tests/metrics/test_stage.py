@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 from vouch.tables.answered import LETTERS, RESPONSES, Pin, Source, letters_path, pin_path, write_pin
 from vouch.tables.asked import ITEMS, PROMPTS, items_path, prompts_path
-from vouch.tables.results import METRICS, OUTCOMES, metrics_path, outcomes_path
+from vouch.tables.results import LABEL_FREE, METRICS, OUTCOMES, label_free_path, metrics_path, outcomes_path
 from vouch.tables.table import Table
 
 DATASETS = ("left", "right")
@@ -273,6 +274,26 @@ def test_variations_of_the_same_questions_are_compared(run: Score) -> None:
     assert found["shift_coverage"]["value"] < 0.9 and found["shift_coverage"]["low"] is not None
     assert found["shift_broken"]["value"] in (0, 1) and found["shift_coverage"]["calibration"] == "marginal"
     assert not any(row["metric"].startswith("shift") for row in rows if row["variation"] == "original")
+
+
+def test_answers_to_prompts_of_equal_meaning_are_a_label_free_score(run: Score) -> None:
+    """Entropy 0 if both orders of the options get the same answer, log 2 if not; of original prompts alone."""
+    base, other = simulate(0, 40, step=1e-6), simulate(1, 40, step=1e-6)
+    other = replace(other, answers=base.answers)
+    sides = [tables(base), tables(other, "option_order")]
+    asked = [row | {"effect": "kept"} for side in sides for row in side[1].to_pylist()]
+    fill(LETTERS, letters_path("tiny_a", "left"), pa.concat_tables([side[0] for side in sides]))
+    PROMPTS.write(prompts_path("left"), asked)
+    fill(ITEMS, items_path("left"), sides[0][2])
+    run()
+    rows = LABEL_FREE.read(label_free_path("left")).to_pylist()
+    same = base.logits.argmax(axis=1) == other.logits.argmax(axis=1)
+    assert 0 < same.sum() < 40 and len(rows) == 40
+    found = {row["prompt"]: row["variation_entropy"] for row in rows}
+    assert found == {
+        f"{row}/original": pytest.approx(0 if alike else np.log(2)) for row, alike in enumerate(same)
+    }
+    assert {row["semantic_entropy"] for row in rows} == {None}
 
 
 def test_what_is_known_is_not_scored_again(
