@@ -224,7 +224,8 @@ def _histogram(values: pd.Series) -> Any:
     low = alt.X("low:Q", title=str(values.name), scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=3))
     up = alt.Y("count:Q", title="Pairs", axis=alt.Axis(tickCount=3))
     tips = [alt.Tooltip(f"{name}:Q", format=".3~r") for name in ("low", "high", "count")]
-    return alt.Chart(frame).mark_bar(color=alt.FAINT).encode(x=low, x2="high:Q", y=up, tooltip=tips)
+    bars = alt.Chart(frame).mark_bar(color=alt.FAINT)
+    return bars.encode(x=low, x2="high:Q", y=up, y2=alt.datum(0), tooltip=tips)
 
 
 def surface(frame: pd.DataFrame, x: str, y: str) -> Any:
