@@ -22,11 +22,12 @@ from vouch.metrics.blind import (
 )
 from vouch.metrics.compared import Compared
 from vouch.metrics.config import ScoreConfig
-from vouch.metrics.join import join, likelihood_blocks
+from vouch.metrics.join import in_other_spelling, join, likelihood_blocks
 from vouch.metrics.label_free import option_scores, text_scores
 from vouch.metrics.metric import ALL, FAITHFUL
 from vouch.metrics.tables import score_block
 from vouch.metrics.text.judge import Verdicts
+from vouch.metrics.text.likelihoods import asking_likelihoods, with_stated
 from vouch.metrics.text.scoring import score_texts, split_p_true
 from vouch.metrics.text.texts import text_blocks
 from vouch.metrics.unranked import UNANSWERED
@@ -71,25 +72,40 @@ def model_scores(
     because the model was not asked this dataset. verdicts: those of a model as judge; None if there
     is no judge.
     """
-    letters, where = _answers(LETTERS, model, dataset, OF_LETTERS)
+    other = model in config.other_spelling
+    letters, where = _answers(LETTERS, model, dataset, (*OF_LETTERS, *["other_logits"] * other))
+    letters = in_other_spelling(letters, where) if other else letters
     letters, prompts, p_true = split_p_true(letters, prompts)
+    asking = asking_likelihoods(prompts)
+    if asking.num_rows:
+        letters = with_stated(letters, _answers(TEXT, model, dataset, OF_TEXT)[0], asking)
     asked = (prompts, items)
     compared = Compared(*asked, config, p_true)
     blocks = join(letters, *asked, where, released)
     likelihood, where = _answers(LIKELIHOOD, model, dataset, OF_LIKELIHOOD)
     blocks += likelihood_blocks(likelihood, *asked, where, released)
+    label_free: list[tuple[str, pa.Table]] = []  # whose last columns compare variations
+    nothing = LABEL_FREE.schema.empty_table()
     for block in blocks:
         rows, outcomes = score_block(model, dataset, block, config)
         compared.add(outcomes, block)
-        yield _metrics(rows), outcomes, option_scores(model, dataset, block, outcomes)
+        label_free.append((block.output, option_scores(model, dataset, block, outcomes)))
+        yield _metrics(rows), outcomes, nothing
     texts, where = _answers(TEXT, model, dataset, OF_TEXT)
-    for text_block in text_blocks(texts, *asked, where, released):
+    stating = asking["id"].combine_chunks()
+    texts, of_text = (
+        table.filter(pc.invert(pc.is_in(table[name], stating))) if len(stating) else table
+        for table, name in ((texts, "prompt"), (prompts, "id"))
+    )
+    for text_block in text_blocks(texts, of_text, items, where, released):
         rows, outcomes = score_texts(model, dataset, text_block, config, verdicts)
         compared.add(outcomes, text_block.texts)
         compared.add_samples(outcomes, text_block, dataset)
-        yield _metrics(rows), outcomes, text_scores(model, dataset, text_block, outcomes, config)
-    nothing = (OUTCOMES.schema.empty_table(), LABEL_FREE.schema.empty_table())
-    yield _metrics(compared.rows(model, dataset)), *nothing
+        label_free.append((TEXT, text_scores(model, dataset, text_block, outcomes, config)))
+        yield _metrics(rows), outcomes, nothing
+    every = [compared.with_meanings(output, rows) for output, rows in label_free if rows.num_rows]
+    outcomes = OUTCOMES.schema.empty_table()
+    yield _metrics(compared.rows(model, dataset)), outcomes, pa.concat_tables([nothing, *every])
 
 
 def _answers(output: str, model: str, dataset: str, columns: Sequence[str]) -> tuple[pa.Table, str]:

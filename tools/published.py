@@ -15,6 +15,7 @@ SETS_OF_REFORM = Path(__file__).parents[1] / "vouch/datasets/read/reform.csv"
 SETS = ("M-S", "M-A", "V-S", "V-A", "NYU", "Fas", "MMB")
 SCORES = ("reliability", "accuracy", "certainty", "consistency")
 OPTIONS = 6  # of a question of Kostumov et al.
+TEST_ROWS = {"MMB": 2189, "OOD": 1422, "SQA": 1977}  # of Kostumov et al.: the larger half of each dataset
 HALF = 0.005  # what rounding to two decimals moves at most
 ROWS = 201  # of ScienceQA in ReForm-Eval
 TESTS = 5  # of each of them
@@ -58,8 +59,9 @@ def _cells(row: dict[str, str]) -> dict[str, float]:
 
 
 def kostumov_averages() -> Iterator[Check]:
-    """Avg of a row is the plain mean of its datasets, or of its tasks."""
-    for row in (*read("kostumov"), *read("kostumov_seedbench")):
+    """Avg of a row is the plain mean of its datasets, tasks or situations."""
+    rows = (*read("kostumov"), *read("kostumov_seedbench"), *read("kostumov_oodcv"))
+    for row in (row for row in rows if all(row.values())):
         cells = _cells(row)
         average = cells.pop("Avg")
         name = f"table {row['table']} {row['model']} {row['metric']} Avg"
@@ -79,6 +81,15 @@ def kostumov_uacc() -> Iterator[Check]:
             found = accuracy[name] * OPTIONS**0.5 / size[name]
             moved = found * (HALF / accuracy[name] + HALF / (size[name] - HALF))
             yield Check(f"table {table} {model} UAcc {name}", printed[name], found, moved + HALF)
+
+
+def kostumov_rows() -> Iterator[Check]:
+    """Accuracies of the repository's tables are whole numbers of the test rows of each dataset."""
+    for row in read("kostumov_released"):
+        if row["metric"] == "accuracy" and not row["score"]:
+            for name, rows in TEST_ROWS.items():
+                hits = float(row[name]) * rows
+                yield Check(f"{row['model']} {name}", hits, round(hits), HALF / 100 * rows)
 
 
 def parc_sets() -> Iterator[Check]:
@@ -185,6 +196,7 @@ def reform_hits() -> Iterator[Check]:
 CHECKS = {
     "Kostumov et al., averages": kostumov_averages,
     "Kostumov et al., UAcc from accuracy and set size": kostumov_uacc,
+    "Kostumov et al., whole numbers of test rows": kostumov_rows,
     "PARC, means over kinds and over models": parc_sets,
     "PARC, averages over sets": parc_averages,
     "PARC, single variations of table A9": parc_combinations,

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.metrics.simulated import SHARED
+from tests.metrics.simulated import ROOT, SHARED
 from vouch.metrics.join import Block, join
 from vouch.tables.asked import ITEMS, PROMPTS
 
@@ -16,22 +17,33 @@ needs_released = pytest.mark.skipif(
     not SHARED.is_dir(), reason="needs ../shared/reference/vlm-uncertainty-bench"
 )
 
+WHOLE = ROOT.parent / "vlm-uncertainty-bench"
+"""Tables of all that the authors released, OODCV-VQA among them, as `vouch released` makes them."""
+needs_oodcv = pytest.mark.skipif(
+    not (WHOLE / "items-oodcv.parquet").is_file(), reason="needs ../vlm-uncertainty-bench with OODCV-VQA"
+)
 
-def models() -> list[str]:
+
+def folder(dataset: str) -> Path:
+    """Where the tables of a dataset are."""
+    return SHARED if dataset == "mmbench" else WHOLE
+
+
+def models(dataset: str = "mmbench") -> list[str]:
     """Names of the 26 models."""
-    return sorted(path.stem for path in (SHARED / "logits-mmbench").glob("*.parquet"))
+    return sorted(path.stem for path in (folder(dataset) / f"logits-{dataset}").glob("*.parquet"))
 
 
 @cache
-def asked() -> tuple[pa.Table, pa.Table]:
-    """Prompts and items of MMBench, only what scoring needs."""
+def asked(dataset: str = "mmbench") -> tuple[pa.Table, pa.Table]:
+    """Prompts and items of a dataset, only what scoring needs."""
     items, prompts = [], []
-    for row in pq.read_table(SHARED / "items-mmbench.parquet").to_pylist():
+    for row in pq.read_table(folder(dataset) / f"items-{dataset}.parquet").to_pylist():
         native = [row[letter] for letter in "ABCD"]
         shown = native[: native.index(None)] if None in native else native
         flags = ["missing_option"] if None in native else []
         flags += ["duplicate_options"] if len(set(shown)) < len(shown) else []
-        name, group = str(row["id"]), str(row["id"] % 1_000_000)
+        name, group = str(row["id"]), str(int(row["id"]) % 1_000_000)
         items.append({"id": name, "group": group, "category": row["category"], "flags": flags})
         prompts.append(
             {
@@ -50,9 +62,9 @@ def asked() -> tuple[pa.Table, pa.Table]:
     )
 
 
-def block(model: str) -> Block:
-    """What one model answered on MMBench."""
-    logits = pq.read_table(SHARED / "logits-mmbench" / f"{model}.parquet")
+def block(model: str, dataset: str = "mmbench") -> Block:
+    """What one model answered on a dataset."""
+    logits = pq.read_table(folder(dataset) / f"logits-{dataset}" / f"{model}.parquet")
     prompt = pa.array([f"{name}/original" for name in logits["id"].to_pylist()])
     absent = {
         "letter_mass": pa.nulls(len(prompt), pa.float32()),
@@ -60,7 +72,7 @@ def block(model: str) -> Block:
         "problem": pa.nulls(len(prompt), pa.string()),
     }
     letters = pa.table({"prompt": prompt, "logits": logits["logits"], **absent})
-    (found,) = join(letters, *asked(), model)
+    (found,) = join(letters, *asked(dataset), model)
     return found
 
 

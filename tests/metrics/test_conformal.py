@@ -36,6 +36,7 @@ SETTINGS: Settings = {"raps": {"penalty": 0.1, "k_reg": 1}, "saps": {"penalty": 
         ("aps_crossing", [0, 0.5, 0.5, 0.9]),
         ("aps_randomised", [0.25, 0.7, 0.7, 0.95]),
         ("margin", [0.2 - 0.5, 0.3, 0.3, 0.4]),
+        ("margin_literal", [0.3, 0.3, 0.3, 0.3]),
         ("raps", [0.25, 0.7 + 0.1, 0.7 + 0.1, 0.95 + 0.3]),
         ("saps", [0.25, 0.5 + 0.5 * 0.25, 0.5 + 0.5 * 0.25, 0.5 + 2.5 * 0.25]),
     ],
@@ -81,6 +82,7 @@ def exactly(name: str, p: list[Decimal], u: float, settings: Settings) -> list[D
             "aps_crossing": before,
             "aps_randomised": randomised,
             "margin": max(others, default=Decimal(0)) - own,
+            "margin_literal": max(p) - max(p[: (top := p.index(max(p)))] + p[top + 1 :], default=Decimal(0)),
             "raps": randomised + extra,
         }
         assert name in formulas, (

@@ -148,6 +148,15 @@ def test_a_tie_at_the_top_goes_to_the_lowest_letter() -> None:
         # An empty set gets the most probable letter.
         ("lac", [0.4, 0.3, 0.3], 0, {0.1: (1, True)}),
         ("lac", [0.2, 0.3, 0.5], 0, {0.1: (1, False)}),
+        # Margins are 0.2, -0.2 and 0.3; the literal one is 0.2 for every letter.
+        (
+            "margin",
+            [0.3, 0.5, 0.2],
+            0,
+            {-0.3: (1, False), -0.2: (1, False), 0.21: (2, True), 0.31: (3, True)},
+        ),
+        ("margin", [0.4, 0.4, 0.2], 0, {-0.1: (1, True), 0.0: (2, True)}),
+        ("margin_literal", [0.3, 0.5, 0.2], 0, {0.19: (1, False), 0.21: (3, True)}),
         # A letter on the threshold is in the set.
         ("lac", [0.5, 0.25, 0.25], 2, {0.74: (1, False), 0.75: (3, True), 0.76: (3, True)}),
     ],
@@ -167,6 +176,8 @@ def test_several_answers_count_as_the_best_of_them() -> None:
     assert AUTHORS["lac"].answers(probabilities)[0] == pytest.approx(0.7)
     assert AUTHORS["aps"].answers(probabilities)[0] == pytest.approx(0.8)
     assert AUTHORS["aps"].sets(probabilities, np.float64(0.85)).covered[0]
+    assert AUTHORS["margin"].answers(probabilities)[0] == pytest.approx(0.2)
+    assert AUTHORS["margin_literal"].answers(probabilities)[0] == pytest.approx(0.2)
     more = replace(responses, answers=np.array([[True, False, True]]))
     assert values(faithful(more, CONFIG).figures)["", "accuracy"] == 1
 
@@ -410,3 +421,36 @@ def test_the_order_of_the_rows_does_not_matter(seed: int) -> None:
     for name, figure in before.items():
         for field in fields(figure)[2:]:
             assert getattr(after[name], field.name) == pytest.approx(getattr(figure, field.name), abs=1e-9)
+
+
+def test_margins_and_calibration_shares_in_the_single_split() -> None:
+    """Against a loop over the rows; without `scores` and `shares` no other figure appears."""
+    responses, alpha = simulate(3, 403, step=0.25, dtype=np.float64), 0.1
+    plain = faithful(responses, CONFIG).figures
+    asked = config(scores=["lac", "aps", "margin", "margin_literal", "raps"], shares=[0.1, 0.5])
+    figures = faithful(responses, asked).figures
+    found = values(figures)
+    assert len(found) == len(figures) and not any(name == "raps" for name, _ in found)
+    assert values(plain).items() <= found.items() and not any("margin" in each.score for each in plain)
+    probabilities = authors_probabilities(responses).p
+    label = labels_of(responses)
+    for share in (0.5, 0.1):
+        test, calibration = authors_split(403, share, asked.seed)
+        suffix = "_calibrated_on_10" if share == 0.1 else ""
+        for score in ("margin", "margin_literal"):
+            rows = []
+            for p in probabilities:
+                first, second = sorted(p)[::-1][:2]
+                top = int(p.argmax())
+                of = [(second if k == top else first) - own for k, own in enumerate(p)]
+                rows.append(of if score == "margin" else [first - second] * len(p))
+            level = math.ceil((len(calibration) + 1) * (1 - alpha)) / len(calibration)
+            limit = np.quantile([rows[n][label[n]] for n in calibration], level, method="higher")
+            sets = [
+                [k for k, s in enumerate(rows[n]) if s <= limit] or [int(probabilities[n].argmax())]
+                for n in test
+            ]
+            assert found[score, f"set_size{suffix}"] == pytest.approx(np.mean([len(each) for each in sets]))
+            covered = [label[n] in each for n, each in zip(test, sets, strict=True)]
+            assert found[score, f"coverage{suffix}"] == pytest.approx(np.mean(covered))
+    assert found["mean", "coverage_calibrated_on_50"] == found["mean", "coverage"]

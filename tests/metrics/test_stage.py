@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,16 @@ import pytest
 
 from stages.score import SCORED, main
 from tests.checkouts.small import small
-from tests.metrics.simulated import CONFIG, project_run, replace_row, simulate, tables
+from tests.metrics.simulated import CONFIG, ROOT, project_run, replace_row, simulate, tables
+from vouch.metrics.calibration import softmax
 from vouch.metrics.join import join
 from vouch.metrics.responses import Responses
 from vouch.metrics.tables import score_block
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.yaml12 import load
 from vouch.tables.answered import LETTERS, RESPONSES, Pin, Source, letters_path, pin_path, write_pin
 from vouch.tables.asked import ITEMS, PROMPTS, items_path, prompts_path
-from vouch.tables.results import METRICS, OUTCOMES, metrics_path, outcomes_path
+from vouch.tables.results import LABEL_FREE, METRICS, OUTCOMES, label_free_path, metrics_path, outcomes_path
 from vouch.tables.table import Table
 
 DATASETS = ("left", "right")
@@ -118,6 +121,54 @@ def test_a_refusal_names_the_file_and_the_prompt_and_writes_nothing(run: Score) 
     with pytest.raises(UserError, match=r"data/responses/right/tiny_a\.letters\.parquet: prompt 7/original"):
         run()
     assert metrics_path("left").exists() and not metrics_path("right").exists()
+
+
+def test_letters_are_scored_in_the_other_spelling_if_that_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Score
+) -> None:
+    """As the authors of a study read ` A` where the chat template has `A`; a prompt without them is refused."""
+    run()
+    before = metrics_path("left").read_bytes()
+    letters, _, _ = tables(simulate(0, 60))
+    swapped = {"logits": [0.0, 0.0, 0.0, 0.0, 0.0, 1.0]}
+    worse = [{**row, **swapped, "other_logits": row["logits"]} for row in letters.to_pylist()]
+    LETTERS.write(letters_path("tiny_a", "left"), worse)
+    run()
+    assert metrics_path("left").read_bytes() != before
+    score = load(ROOT / "profiles/small.yaml")["score"] | {"other_spelling": ["tiny_a"]}
+    asked = small(train=["tiny_a"], score=score)
+    one = project_run(tmp_path, monkeypatch, "score", "left", profile=asked)
+    main(one)
+    assert metrics_path("left").read_bytes() == before
+    LETTERS.write(letters_path("tiny_a", "left"), [*worse[:-1], worse[-1] | {"other_logits": None}])
+    with pytest.raises(UserError, match=r"prompt 59/original has no letters in the other spelling; leave"):
+        main(one)
+
+
+def test_stated_likelihoods_are_scored_as_letters_and_not_as_texts(run: Score) -> None:
+    """The softmax of the letters, written out by the model, gives the same sets; nothing is left of the text."""
+    run()
+    before = {row["metric"]: row["value"] for row in METRICS.read(metrics_path("left")).to_pylist()}
+    responses = simulate(0, 60)
+    _, prompts, _ = tables(responses, outputs=("text",))
+    asked = [
+        row | {"template": "azad_ai2d_likelihoods", "labels": list("ABCDEF")} for row in prompts.to_pylist()
+    ]
+    shares = softmax(responses.logits.astype(np.float64))
+    texts = [
+        {"prompt": row["id"], "temperature": 0.0, "sample": 0, "logprobs": [], "entropies": [],
+         "text": "\n".join(f"{label}: {share:.9f}" for label, share in zip("ABCDEF", p, strict=True))}
+        for row, p in zip(asked, shares.tolist(), strict=True)
+    ]  # fmt: skip
+    LETTERS.write(letters_path("tiny_a", "left"), [])
+    PROMPTS.write(prompts_path("left"), asked)
+    RESPONSES["text"].table.write(RESPONSES["text"].path("tiny_a", "left"), texts)
+    run()
+    rows = METRICS.read(metrics_path("left")).to_pylist()
+    assert {row["output"] for row in rows} == {"letters"}
+    after = {row["metric"]: row["value"] for row in rows}
+    for metric in ("accuracy", "ece", "set_size", "coverage", "nll"):
+        assert after[metric] == pytest.approx(before[metric], abs=1e-5), metric
 
 
 def give_unanswered(
@@ -223,6 +274,26 @@ def test_variations_of_the_same_questions_are_compared(run: Score) -> None:
     assert found["shift_coverage"]["value"] < 0.9 and found["shift_coverage"]["low"] is not None
     assert found["shift_broken"]["value"] in (0, 1) and found["shift_coverage"]["calibration"] == "marginal"
     assert not any(row["metric"].startswith("shift") for row in rows if row["variation"] == "original")
+
+
+def test_answers_to_prompts_of_equal_meaning_are_a_label_free_score(run: Score) -> None:
+    """Entropy 0 if both orders of the options get the same answer, log 2 if not; of original prompts alone."""
+    base, other = simulate(0, 40, step=1e-6), simulate(1, 40, step=1e-6)
+    other = replace(other, answers=base.answers)
+    sides = [tables(base), tables(other, "option_order")]
+    asked = [row | {"effect": "kept"} for side in sides for row in side[1].to_pylist()]
+    fill(LETTERS, letters_path("tiny_a", "left"), pa.concat_tables([side[0] for side in sides]))
+    PROMPTS.write(prompts_path("left"), asked)
+    fill(ITEMS, items_path("left"), sides[0][2])
+    run()
+    rows = LABEL_FREE.read(label_free_path("left")).to_pylist()
+    same = base.logits.argmax(axis=1) == other.logits.argmax(axis=1)
+    assert 0 < same.sum() < 40 and len(rows) == 40
+    found = {row["prompt"]: row["variation_entropy"] for row in rows}
+    assert found == {
+        f"{row}/original": pytest.approx(0 if alike else np.log(2)) for row, alike in enumerate(same)
+    }
+    assert {row["semantic_entropy"] for row in rows} == {None}
 
 
 def test_what_is_known_is_not_scored_again(

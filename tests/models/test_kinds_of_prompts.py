@@ -147,6 +147,8 @@ def test_samples_become_metrics_signals_and_rankers(project: Project, tmp_path: 
     assert not set(greedy.label_free) & {*SAMPLES, *SIMILARITIES}
     for task in sampled:
         assert not any(np.isnan(task.label_free[name]).any() for name in (*SAMPLES, *SIMILARITIES))
+    calm, wild = (task.label_free["semantic_entropy"] for task in sampled)
+    assert 0 <= calm.mean() < wild.mean() <= math.log(3), "cooler samples agree more"
     means = [[task.label_free[name].mean() for task in sampled] for name in (*SAMPLES, *SIMILARITIES)]
     assert all(first > second for first, second in means), "cooler samples are more like the greedy text"
 

@@ -39,6 +39,10 @@ NAMED = {
 }
 
 
+SECTIONS = {"kostumov": ("VI-D", "VI-E")}
+"""Results that a paper states in words alone."""
+
+
 def text(grid: Grid) -> list[list[str]]:
     return [[f"{cell.text}{' | ' + cell.note if cell.note else ''}" for cell in row] for row in grid.rows]
 
@@ -73,6 +77,7 @@ def test_every_table_and_figure_is_named_as_in_its_paper() -> None:
     assert set(PAPERS) == set(NAMED)
     for slug, (tables, figures) in NAMED.items():
         wanted = [TABLE.format(name) for name in tables] + [FIGURE.format(name) for name in figures]
+        wanted += [f"Section {name}" for name in SECTIONS.get(slug, ())]
         assert [entry.name for entry in PAPERS[slug].entries] == wanted
 
 
@@ -81,11 +86,11 @@ def test_all_that_is_not_here_says_why(make: Make) -> None:
     found = [reviewed(evidence, slug) for slug in NAMED]
     counts = {r.paper.slug: (len(r.shown), len(r.absent)) for r in found}
     assert {slug: sum(both) for slug, both in counts.items()} == {
-        "kostumov": 13, "azad": 14, "reform": 30, "tu": 5, "parc": 17
+        "kostumov": 15, "azad": 14, "reform": 30, "tu": 5, "parc": 17
     }  # fmt: skip
     assert counts["kostumov"][0] == 4, "tables I to IV"
     assert ("Table V", "no SEED-Bench among the datasets") in found[0].reasons
-    assert found[0].count == "4 of 13 tables and figures"
+    assert found[0].count == "4 of 15 tables and figures"
     assert all(len(reason) > 10 and reason[0].islower() for r in found for _, reason in r.absent)
     assert build_papers(evidence) == (), "no dataset of any paper"
     reviews = build_papers(make(Made(datasets=("ai2d", "shapes"))))
@@ -154,6 +159,7 @@ def test_means_are_over_the_datasets_that_were_asked(make: Make) -> None:
     assert {row[0]: row[1:] for row in text(table)} == {
         "a": ["50.00", "70.00", "60.00"],
         "b": ["90.00", "–", "–"],
+        "Mean over models": ["70.00", "70.00", "70.00"],
     }
 
 
@@ -573,15 +579,69 @@ def test_hit_rates_stand_beside_the_papers(make: Make) -> None:
         ]
 
 
-def test_a_score_of_the_clean_reading_alone_says_so(make: Make) -> None:
-    rows = [standing("a", "accuracy", 0.5), standing("b", "accuracy", 0.6)]
-    for score in ("lac", "aps", "margin"):
-        for protocol in ("faithful", "clean")[score == "margin" :]:
-            rows.append(standing("a", "set_size", 2.0, score=score, protocol=protocol, alpha=0.1))
-    shown = built(asked(make(Made()), rows), "azad")
-    (sentence,) = shown["Table 2"].sentences
-    assert sentence.startswith("MS is from the clean protocol")
-    assert not shown["Table 1"].sentences
+def test_azads_scores_of_one_split_means_over_models_and_distributions(make: Make) -> None:
+    """A row of means over the models beside those that the paper states; scores that were not computed."""
+    rows = []
+    for model, level in (("a_1b", 0.2), ("b_3b", 0.4), ("c", 0.9)):
+        for dataset, less in (("scienceqa", 0.0), ("mmmu_pro", 0.1)):
+            rows.append(standing(model, "accuracy", level - less, dataset=dataset))
+            for score, more in (("lac", 0.0), ("aps", 0.5), ("margin", 0.25)):
+                sets = {"dataset": dataset, "score": score, "alpha": 0.1}
+                rows.append(standing(model, "set_size", 4 - 2 * level + more, **sets))
+                rows.append(standing(model, "coverage", 0.9 + level / 20 - less / 10, **sets))
+    evidence = asked(make(Made(datasets=("scienceqa", "mmmu_pro"))), rows)
+    evidence = replace(evidence, printed=read_printed([ROOT / "docs/published/azad_means.csv"]))
+    shown = built(evidence, "azad")
+    assert text(shown["Table 1"].grids[0])[-1] == ["Mean over models", "50.00", "40.00", "45.00"]
+    (sentence,) = shown["Table 1"].sentences
+    assert "ScienceQA 73.78 (section 6.2) and ScienceQA 75.2 (section 6.5)" in sentence
+    assert "MMMU-Pro 20.85" in sentence and "MathVision" not in sentence
+    sizes = shown["Table 2"]
+    assert sizes.sentences[0] == "MS, eq. 6 was not computed (score.scores)."
+    assert text(sizes.grids[0])[-1][1:] == [
+        "3.00",
+        "3.00",
+        "3.00",
+        "3.25",
+        "3.25",
+        "3.25",
+        "3.50",
+        "3.50",
+        "3.50",
+    ]
+    (drawn,) = shown["Figure 4"].figures
+    assert "3 models. The lowest is 2.20: c, LAC" in drawn.description
+    (drawn,) = shown["Figure 8"].figures
+    assert "over 4 pairs" in drawn.description, "the size of c is unknown"
+    assert "Parameters, billions and Set size \u22121.00" in drawn.description
+    charts = drawn.chart.to_dict()["concat"]
+    assert len(charts) == 16 and [chart["mark"]["type"] for chart in charts[::5]] == ["bar"] * 4
+    counts = [sum(row["count"] for row in rows if "count" in row) for rows in drawn.chart.datasets.values()]
+    assert counts.count(4) == len([each for each in counts if each]), "every pair is counted once"
+
+
+def test_kostumovs_calibration_errors_against_set_sizes_and_calibration_shares(make: Make) -> None:
+    """Sections VI-D and VI-E, in which the paper states results in words."""
+    rows = []
+    for place, model in enumerate(("a", "b", "c")):
+        rows += [standing(model, "ece", (0.1, 0.3, 0.2)[place], dataset="mmbench")]
+        rows += [standing(model, "mce", (0.3, 0.2, 0.1)[place], dataset="mmbench")]
+        for end, least in (("", 2.0), ("_calibrated_on_10", 2.1)):
+            sets = {"dataset": "mmbench", "score": "mean", "alpha": 0.1}
+            rows.append(standing(model, f"set_size{end}", least + place / 10, **sets))
+            rows.append(standing(model, f"coverage{end}", 0.92 + bool(end) / 100, **sets))
+    shown = built(asked(make(Made(datasets=("mmbench",))), rows), "kostumov")
+    (drawn,) = shown["Section VI-D"].figures
+    assert "MMB ECE 0.50 and MCE \u22121.00" in drawn.description
+    (table,) = shown["Section VI-E"].grids
+    assert [column.label for column in table.columns[1:]] == [
+        f"{measure} {share}\u202f%" for measure in ("CR", "SS") for share in (10, 50)
+    ]
+    assert text(table)[0][1:] == ["93.00", "92.00", "2.10", "2.00"]
+    assert (
+        "coverage differs by at most 1.00 points, its set size by at most 0.10"
+        in (shown["Section VI-E"].sentences[0])
+    )
 
 
 def test_every_printed_method_has_its_row() -> None:

@@ -4,16 +4,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from tests.metrics.released import block, models, needs_released, published
+from tests.metrics.released import asked, block, models, needs_oodcv, needs_released, published
 from tests.metrics.simulated import ROOT, config, values
 from tests.report.project import Made, Make
 from vouch.metrics.comparison.leaderboard import NAMES
 from vouch.metrics.protocols import faithful
 from vouch.papers.entry import Built, Lookup
-from vouch.papers.kostumov import PAPER, SEVENTH, TEN
+from vouch.papers.kostumov import PAPER, SEVENTH, SITUATIONS, TEN
 from vouch.papers.page import review
 from vouch.papers.pivot import CELL
 from vouch.report.loading import read_printed
@@ -147,3 +148,41 @@ def test_all_26_models_have_the_released_numbers_to_the_printed_digit(tables: Ma
     assert compared == 26 * (4 + 2 + 4 + 4 + 2)
     said = " ".join(sentence for built in tables.values() for sentence in built.sentences)
     assert "103 of 104 published numbers agree to the printed digit, 30 of 30 published ranks." in said
+
+
+@needs_oodcv
+def test_table_vi_comes_out_but_for_six_misprints(make: Make) -> None:
+    """Ten models on seven situations of OODCV-VQA, each of which is split and calibrated by itself."""
+    names = {row["id"]: row["category"] for row in asked("oodcv")[1].to_pylist()}
+    rows = []
+    for model in models("oodcv"):
+        if (slug := model_slug(model)) in TEN:
+            answered = block(model, "oodcv")
+            of_row = np.array([names[item] for item in answered.items])
+            for category in SITUATIONS:
+                part = answered.responses.take(of_row == category)
+                for (score, metric), value in values(faithful(part, config()).figures).items():
+                    row = {"model": slug, "dataset": "oodcv", "variation": "original", "output": "letters"}
+                    row |= {"protocol": "faithful", "category": category, "calibration": "", "items": 1422}
+                    rows.append(row | {"score": score, "metric": metric, "value": value})
+    evidence = replace(
+        make(Made(datasets=("oodcv",))),
+        leaderboard=pd.DataFrame(rows).reindex(columns=LEADERBOARD.schema.names),
+        items=asked("oodcv")[1].to_pandas().assign(dataset="oodcv"),
+        printed=PRINTED,
+    )
+    (built,) = [made for entry, made in review(PAPER, Lookup(evidence)).shown if entry.name == "Table VI"]
+    wrong = {
+        (row[0].text, row[1].text, row[2].text): (row[3].text, row[4].text)
+        for row in built.beside[0].rows
+        if row[5].text != "0"
+    }
+    assert built.sentences == ("313 of 319 published numbers agree to the printed digit.",)
+    assert wrong == {
+        ("Qwen-VL-Chat", "Pose", "CR"): ("93.25", "92.25"),
+        ("Monkey-Chat", "Con", "Acc"): ("73.34", "73.30"),
+        ("Yi-VL-6B", "Con", "Acc"): ("73.34", "73.30"),
+        ("LLaVA-v1.6-13B", "Shape", "SS"): ("2.70", "2.27"),
+        ("Monkey-Chat", "Occ", "UAcc"): ("200.00", "200.60"),
+        ("Monkey-Chat", "Avg.", "UAcc"): ("77.67", "77.60"),
+    }

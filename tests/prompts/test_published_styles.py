@@ -263,12 +263,13 @@ def test_an_instruction_about_a_hint_needs_one() -> None:
     ("name", "system", "letters", "word", "options", "shown"),
     [
         ("ai2d", "01afe190c9994f13", "A, B, C, D, E, F", "scientific diagram", 4, 6),
-        ("scienceqa", "66a62c4162f3e389", "A, B, C, D, E", "science", 2, 4),
+        ("scienceqa", "66a62c4162f3e389", "A, B, C, D, E", "science", 2, 5),
+        ("scienceqa", "66a62c4162f3e389", "A, B, C, D, E", "science", 3, 5),
         ("scienceqa", "66a62c4162f3e389", "A, B, C, D, E", "science", 4, 5),
         ("scienceqa", "66a62c4162f3e389", "A, B, C, D, E", "science", 5, 5),
         ("mathvision", "dc8cc3daf2fbaea9", "A, B, C, D, E, F", "math", 5, 6),
         ("worldmedqa_v", "a01210c1b5f1f3bb", "A, B, C, D, E, F", "medical image", 4, 6),
-        ("mmmu", "eef5a43001d79f80", "A, B, C, D, E", "multi-disciplinary", 2, 4),
+        ("mmmu", "eef5a43001d79f80", "A, B, C, D, E", "multi-disciplinary", 2, 5),
         ("mmmu_pro", "f41498bc0f162253", "A, B, C, D, E, F, G, H, I, J", "multi-disciplinary", 10, 10),
     ],
 )
@@ -278,7 +279,8 @@ def test_prompts_of_azad_et_al(
     own = tuple(f"o{number}" for number in range(options))
     row = prompt(f"azad_{name}", replace(ITEM, options=own, hint="unused"))
     assert digest(row["system"]) == system
-    assert row["options"] == [*own, IDK, "None of them"][:shown]
+    assert row["options"] == [*own, IDK, "None of them", "Cannot be determined"][:shown]
+    assert row["order"] == [*range(options), -1, -2, -1][:shown]
     lines = row["text"].split("\n")
     assert lines[:4] == [
         f"I will show you an image along with a multiple-choice {word} question.",

@@ -235,6 +235,7 @@ def _rankers() -> str:
         each = RANKERS[name]
         outputs = "letters, likelihood" if each.needs == (PROBABILITIES,) else "text" if each.needs else "any"
         outputs = "any" if len(each.needs) > 1 else outputs
+        outputs = "any, several variations" if each.needs == ("variation_entropy",) else outputs
         return f"{outputs}; a proxy" if each.by_proxy else outputs
 
     rows = ((name, each.label, each.note, needs(name)) for name, each in RANKERS.items())

@@ -67,11 +67,11 @@ def rank_without_labels(
     """Ranks models by their probabilities, without an answer key.
 
     probabilities: by model [n, k], each row sums to 1, the same questions for all; NaN for options that a
-    question lacks. Rankers: confidence, entropy, gap. With proxy (by model [m, k] on other questions) and
-    proxy_answers ([m] indices or a mask) also accuracy_on_the_line, atc, certainty and set_size. alpha: of
-    the sets of the last two. groups: [n] questions that are not independent; they are resampled as a whole,
-    from the seed, for the intervals of the ranks. No ranker is right on every task: Tu et al. (2024) measured
-    rank correlations of .2 to .9.
+    question lacks. Rankers: confidence, entropy, entropy_top, gap. With proxy (by model [m, k] on other
+    questions) and proxy_answers ([m] indices or a mask) also accuracy_on_the_line, atc, atc_scaled, certainty
+    and set_size. alpha: of the sets of the last two. groups: [n] questions that are not independent; they are
+    resampled as a whole, from the seed, for the intervals of the ranks. No ranker is right on every task: Tu
+    et al. (2024) measured rank correlations of .2 to .9.
 
     Raises ValueError that names the argument, and the row if one is at fault.
 

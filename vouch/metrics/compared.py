@@ -59,7 +59,7 @@ from vouch.metrics.uncertainty import (
     uncertainty_figures,
     vision_amplified_entropy,
 )
-from vouch.tables import WITHOUT_IMAGE
+from vouch.tables import MEANINGS, WITHOUT_IMAGE
 from vouch.tables.asked import (
     INITIAL,
     KEPT,
@@ -300,6 +300,13 @@ def variation_entropy(parts: Mapping[str, Predictions], plain: Predictions) -> F
     return clustered_entropy(items, answers, int(items.max(initial=0)) + 1)[plain.items]
 
 
+def _meaning(name: str, temperature: float | None) -> str:
+    """The estimate behind a column of MEANINGS; empty if the rows at this temperature have none."""
+    if temperature is None:
+        return "variations" if name == "variation_entropy" else ""
+    return f"semantic_entropy_t{temperature:g}" if name == "semantic_entropy" else ""
+
+
 def _known(estimates: Estimates) -> Estimates:
     """The estimates without those that are unknown for every answer."""
     return {name: values for name, values in estimates.items() if not np.isnan(values).all()}
@@ -323,6 +330,7 @@ class Compared:
         self._firsts: list[FirstSamples] = []
         self._texts: dict[str, TextBlock] = {}
         self._metrics: Sequence[str] = ()
+        self._known: dict[str, Estimates] = {}
 
     def add(self, outcomes: pa.Table, answers: Block | Sequence[str]) -> None:
         """Takes rows of OUTCOMES of one variation and output, and the numbers or texts behind them."""
@@ -373,21 +381,47 @@ class Compared:
             for protocol, variation, output, figure in figures
         ]
 
+    def with_meanings(self, output: str, label_free: pa.Table) -> pa.Table:
+        """Rows of LABEL_FREE of an output with the columns MEANINGS, once all variations have been added."""
+        estimates = self._estimates_of(output)
+        block = self._texts.get(ORIGINAL) if output == TEXT else self._blocks.get(output, {}).get(ORIGINAL)
+        if not estimates or block is None:
+            return label_free
+        row_of = {prompt: row for row, prompt in enumerate(block.prompts)}
+        rows = np.array([row_of[prompt] for prompt in label_free["prompt"].to_pylist()], dtype=np.int64)
+        temperatures = label_free["temperature"].to_pylist()
+        for name in MEANINGS:
+            values = np.full(len(rows), np.nan)
+            for temperature in dict.fromkeys(temperatures):
+                own = np.array([each == temperature for each in temperatures])
+                known = estimates.get(_meaning(name, temperature))
+                if known is not None:
+                    values[own] = 0.0 - known[rows[own]]
+            column = pa.array(values, pa.float64(), from_pandas=True)
+            label_free = label_free.set_column(label_free.column_names.index(name), name, column)
+        return label_free
+
+    def _estimates_of(self, output: str) -> Estimates:
+        """Estimates [n] for the answers to the original prompts; none if there are no such answers."""
+        if output not in self._known:
+            parts, blocks, texts = self._predictions[output], self._blocks.get(output, {}), self._texts
+            estimates: Estimates = {}
+            if ORIGINAL in parts and output == TEXT and ORIGINAL in texts:
+                sides = texts[ORIGINAL], texts.get(BLURRED)
+                estimates = text_estimates(parts, *sides, self._p_true, self._config, self._metrics)
+            elif ORIGINAL in parts and ORIGINAL in blocks:
+                estimates = option_estimates(parts, blocks)
+            self._known[output] = estimates
+        return self._known[output]
+
     def _estimates(self) -> Iterator[tuple[str, Figure]]:
         """(output, figure): how well estimates tell right from wrong answers to the original prompts."""
         for output, parts in self._predictions.items():
-            blocks, texts = self._blocks.get(output, {}), self._texts
-            if ORIGINAL not in parts or ORIGINAL not in (texts if output == TEXT else blocks):
-                continue
-            if output == TEXT:
-                sides = texts[ORIGINAL], texts.get(BLURRED)
-                estimates = text_estimates(parts, *sides, self._p_true, self._config, self._metrics)
-            else:
-                estimates = option_estimates(parts, blocks)
-            plain = parts[ORIGINAL]
-            correct = np.where(plain.defective, np.nan, plain.clean_correct)
-            for figure in uncertainty_figures(estimates, correct, plain.groups, self._config.seed):
-                yield output, figure
+            if estimates := self._estimates_of(output):
+                plain = parts[ORIGINAL]
+                correct = np.where(plain.defective, np.nan, plain.clean_correct)
+                for figure in uncertainty_figures(estimates, correct, plain.groups, self._config.seed):
+                    yield output, figure
 
     def _figures(self, protocol: str) -> Iterator[tuple[str, str, Figure]]:
         unknown, seed = np.full(len(self._index), np.nan), self._config.seed

@@ -99,9 +99,11 @@ class ScoreConfig(BaseModel):
     """alpha: target miscoverage, or several, the first of which is the main one. seed: of every split.
 
     calibration: share of the items that calibrate. splits: repeated splits of the clean protocol. bins: of
-    ECE and MCE. For the clean protocol only: scores, from vouch/metrics/conformal/scores.py; settings of some
-    of them; strata, what has a threshold of its own (vouch/metrics/conformal/sets.py); shares, further
-    calibration shares, for which coverage and set size are given beside those of the main one. parsers: rules
+    ECE and MCE. scores, from vouch/metrics/conformal/scores.py, and settings of some of them; the faithful
+    protocol has those of vouch/metrics/protocols.py. strata, of the clean protocol only: what has a threshold
+    of its own (vouch/metrics/conformal/sets.py). shares: further calibration shares, for which coverage and
+    set size are given beside those of the main one. other_spelling: models whose letters are scored in the
+    spelling that is stored as `other_logits`, ` A` for `A` or the reverse. parsers: rules
     that read an option out of a generated text, in the order in which they are tried. judge: what reads
     the answers that they leave undecided. answers: by dataset,
     the metrics of its open questions, `exact_match` where none are named; the first is its accuracy.
@@ -118,6 +120,7 @@ class ScoreConfig(BaseModel):
     settings: SettingsModel = SettingsModel()
     strata: Annotated[list[str], _known(STRATA)] = [MARGINAL]
     shares: list[Share] = []
+    other_spelling: list[str] = []
     parsers: Annotated[list[str], _known(PARSERS)] = list(DEFAULT_PARSERS)
     judge: Judge = Judge()
     answers: dict[str, Annotated[list[str], _known(ANSWERS)]] = {}

@@ -232,6 +232,19 @@ def _align(answers: pa.Table, prompts: pa.Table, items: pa.Table, where: str) ->
     return Aligned(answers.take(order), prompts.take(order), items, groups, numbers, defective)
 
 
+def in_other_spelling(letters: pa.Table, where: str) -> pa.Table:
+    """The letters with `other_logits` in place of `logits`. Refuses an answer that has none."""
+    answered, other = pc.is_valid(letters["logits"]), letters["other_logits"]
+    refuse(
+        np.asarray(pc.and_(answered, pc.is_null(other))),
+        letters["prompt"],
+        lambda _: "has no letters in the other spelling; leave the model out of score.other_spelling",
+        where,
+    )
+    place = letters.column_names.index("logits")
+    return letters.set_column(place, "logits", other).drop_columns("other_logits")
+
+
 def matrix_block(variation: str, output: str, found: Aligned, where: str) -> Block:
     """The block of answers that give each option a number, in the columns of LETTERS."""
     answered = _answered(found.answers, found.prompts, where)

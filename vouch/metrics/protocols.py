@@ -27,7 +27,7 @@ from vouch.metrics.calibration import (
 )
 from vouch.metrics.confidence import OF_BINS, PER_ROW, confidence_figures
 from vouch.metrics.config import ScoreConfig
-from vouch.metrics.conformal.figures import OF_SETS, SetCounts, rows_of, set_figures
+from vouch.metrics.conformal.figures import OF_SETS, SWEPT, SetCounts, calibrated_on, rows_of, set_figures
 from vouch.metrics.conformal.selective import selective_figures
 from vouch.metrics.conformal.sets import SetMembership, Splits, group_splits
 from vouch.metrics.metric import (
@@ -131,10 +131,45 @@ def _aps_sets(probabilities: Probabilities, threshold: np.floating) -> Sets:
     return _measure(kept, probabilities.ranked_answers)
 
 
+def _margins(probabilities: Probabilities) -> Floats:
+    """[n, k] largest other p minus the letter's own, in the stored dtype; negative for the largest p."""
+    p = probabilities.p
+    ranked = np.maximum(probabilities.ranked, 0)
+    second = ranked[:, 1] if p.shape[1] > 1 else np.zeros_like(p[:, 0])
+    first = np.zeros(p.shape, dtype=bool)
+    first[np.arange(len(p)), p.argmax(axis=1)] = True
+    return np.asarray(np.where(first, second[:, None], ranked[:, :1]) - p)
+
+
+def _literal_margins(probabilities: Probabilities) -> Floats:
+    """[n, k] largest p minus the second largest, the same for every letter of a row."""
+    return np.tile(-_margins(probabilities).min(axis=1, keepdims=True), probabilities.p.shape[1])
+
+
+def _by_letter(scores: Callable[[Probabilities], Floats]) -> Authors:
+    """Sets of all letters with a score [n, k] up to the threshold; an empty one gets the most probable."""
+
+    def answers(probabilities: Probabilities) -> Floats:
+        beyond = probabilities.p.dtype.type(4)
+        return np.asarray(np.where(probabilities.answers, scores(probabilities), beyond).min(axis=1))
+
+    def sets(probabilities: Probabilities, threshold: np.floating) -> Sets:
+        kept = (scores(probabilities) <= threshold) & probabilities.present
+        empty = np.flatnonzero(~kept.any(axis=1))
+        kept[empty, probabilities.p[empty].argmax(axis=1)] = True
+        return _measure(kept, probabilities.answers)
+
+    return Authors(answers, sets)
+
+
 AUTHORS: dict[str, Authors] = {
     "lac": Authors(_lac_answers, _lac_sets),
     "aps": Authors(_aps_answers, _aps_sets),
+    # Azad et al. 2025 use the same threshold and name neither code nor split: those of Kostumov et al.
+    "margin": _by_letter(_margins),
+    "margin_literal": _by_letter(_literal_margins),
 }
+"""Scores that both protocols know, as the authors compute them."""
 
 
 declare("groups", "Groups", "number of groups of items, each of which is one observation", unit="groups")
@@ -164,14 +199,33 @@ def faithful(responses: Responses, config: ScoreConfig, every_row: bool = False)
     figures.append(Figure("", "groups", float(np.count_nonzero(np.bincount(groups))), len(groups)))
     leaked = float(np.isin(groups[test], groups[calibration]).mean())
     figures.append(Figure("", "sibling_share", leaked, len(test)))
-    sets: dict[str, Sets] = {}
-    for name in HEADLINE:
-        threshold = authors_threshold(AUTHORS[name].answers(probabilities)[calibration], config.main_alpha)
-        sets[name] = AUTHORS[name].sets(probabilities, threshold)
-    never = Figure("", "infinite_threshold_rate", float(np.isinf(threshold)), len(test))
+    scores = (*HEADLINE, *(name for name in AUTHORS if name in config.scores and name not in HEADLINE))
+    answers = {name: AUTHORS[name].answers(probabilities) for name in scores}
+    sets, infinite = _sets(probabilities, answers, calibration, config.main_alpha)
+    never = Figure("", "infinite_threshold_rate", float(infinite), len(test))
     figures.append(replace(never, calibration=MARGINAL, alpha=config.main_alpha))
     figures += _set_figures(probabilities, sets, test, config.main_alpha)
-    return Protocol(figures, _columns(sets, test, len(responses)))
+    for share in config.shares:
+        other_test, other = authors_split(len(responses), share, config.seed)
+        swept, _ = _sets(probabilities, answers, other, config.main_alpha)
+        found = _set_figures(probabilities, swept, other_test, config.main_alpha)
+        figures += [
+            replace(each, metric=calibrated_on(each.metric, share)) for each in found if each.metric in SWEPT
+        ]
+    columns = _columns({name: sets[name] for name in HEADLINE}, test, len(responses))
+    return Protocol(figures, columns)
+
+
+def _sets(
+    probabilities: Probabilities, answers: Mapping[str, Floats], calibration: Ints, alpha: float
+) -> tuple[dict[str, Sets], bool]:
+    """Sets of all rows by score, and whether too few rows [c] calibrate for a finite threshold.
+
+    answers: by score, that of each row's answer [n].
+    """
+    limits = {name: authors_threshold(scores[calibration], alpha) for name, scores in answers.items()}
+    sets = {name: AUTHORS[name].sets(probabilities, limit) for name, limit in limits.items()}
+    return sets, any(np.isinf(limit) for limit in limits.values())
 
 
 def _with_own_answers(responses: Responses) -> Responses:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -31,36 +32,47 @@ from vouch.report.table import Cell, Column, cells
 DATASETS = names_in("azad", "datasets")
 
 
+LITERAL = "MS, eq. 6"
+"""Equation 6 as printed gives all options of a question the same score; MS is the usual margin."""
+OVER_MODELS = "Mean over models"
+
+
 def _of_scores(metric: str, scale: float, better: Better) -> tuple[Measure, ...]:
-    """The same metric for each of the scores; the faithful protocol does not have the margin score."""
-    return (
-        Measure("LAC", metric, "lac", scale=scale, better=better),
-        Measure("MS", metric, "margin", scale=scale, better=better, only="clean"),
-        Measure("APS", metric, "aps", scale=scale, better=better),
-    )
+    """The same metric for each of the scores."""
+    names = (("LAC", "lac"), ("MS", "margin"), ("APS", "aps"), (LITERAL, "margin_literal"))
+    return tuple(Measure(label, metric, score, scale=scale, better=better) for label, score in names)
 
 
 ACCURACY = Measure("Acc", "accuracy", better="high")
-SIZES = _of_scores("set_size", 1, "low")
-COVERAGES = _of_scores("coverage", 100, "")
+OF_SIZES, OF_COVERAGES = _of_scores("set_size", 1, "low"), _of_scores("coverage", 100, "")
+SIZES, COVERAGES = OF_SIZES[:3], OF_COVERAGES[:3]
+"""Those of figures, without the literal margin."""
+SIZE = "Parameters, billions"
 ENTROPY = Measure("Entropy", "entropy", digits=3, scale=1, better="low", only="clean")
 
 
 def table(caption: str, measures: Sequence[Measure], lookup: Lookup) -> Built:
-    """Tables 1 to 4, with a sentence on scores that were not computed."""
-    layout = Layout(caption, measures, lookup.models({}), {})
-    built = by_dataset(lookup, lookup.long(measures), DATASETS, layout)
+    """Tables 1 to 4 with a row of means over the models, and a sentence on scores that were not computed."""
+    layout = Layout(caption, measures, lookup.models({}) | {OVER_MODELS: OVER_MODELS}, {})
+    frame = lookup.long(measures)
+    means = frame.groupby(["measure", "dataset"], sort=False)[["value", "clean"]].mean().reset_index()
+    if frame["model"].nunique() > 1:
+        frame = pd.concat([frame, means.assign(model=OVER_MODELS)], ignore_index=True)
+    built = by_dataset(lookup, frame, DATASETS, layout)
     not_computed = [measure.label for measure in measures if lookup.of(measure).empty]
-    sentences = []
-    if not_computed:
-        sentences.append(f"{formatting.listed(not_computed)} was not computed (score.scores).")
-    clean = [measure.label for measure in measures if measure.only and measure.label not in not_computed]
-    if clean and len(clean) + len(not_computed) < len(measures):
-        sentences.append(
-            f"{formatting.listed(clean)} is from the clean protocol: compare it with the small print of the "
-            "others."
-        )
-    return replace(built, sentences=sentences)
+    sentences = [f"{each} was not computed (score.scores)." for each in not_computed]
+    return replace(built, sentences=[*sentences, *_printed_means(measures[0].metric, lookup)])
+
+
+def _printed_means(metric: str, lookup: Lookup) -> list[str]:
+    """A sentence on the means over the paper's models that its text states for datasets that are here."""
+    labels = lookup.datasets(DATASETS)
+    printed = [
+        f"{labels[row['dataset']]} {row['value']} (section {row['section']})"
+        for row in lookup.printed("azad_means", metric=metric)
+        if row["dataset"] in labels
+    ]
+    return [f"Over the paper's 16 models: {formatting.listed(printed)}."] if printed else []
 
 
 def counts(lookup: Lookup) -> Built:
@@ -94,10 +106,10 @@ def _scored(lookup: Lookup, measures: Sequence[Measure]) -> dict[str, Measure]:
     return found
 
 
-def _together(lookup: Lookup, measures: Sequence[Measure], clean: bool = False) -> pd.DataFrame:
+def _together(lookup: Lookup, measures: Sequence[Measure]) -> pd.DataFrame:
     """One row for each model and dataset that has all measures, one column for each measure."""
     frame = lookup.long(measures, lookup.own(DATASETS))
-    wide = frame.pivot(index=KEYS, columns="measure", values="clean" if clean else "value")
+    wide = frame.pivot(index=KEYS, columns="measure", values="value")
     wide = wide.reindex(columns=range(len(measures))).dropna()
     if wide.empty:
         raise Absent("no model was asked for letters")
@@ -123,7 +135,7 @@ def accuracy_and_size(lookup: Lookup) -> Built:
 def spread(lookup: Lookup) -> Built:
     """Figure 2: a box for each score that shows the set sizes of all models and datasets."""
     found = _scored(lookup, SIZES)
-    wide = _together(lookup, list(found.values()), clean=True)
+    wide = _together(lookup, list(found.values()))
     frame = wide.rename(columns=dict(enumerate(found))).melt(var_name="group")
     spans = frame.groupby("group", sort=False)["value"].agg(["min", "median", "max"])
     description = "; ".join(
@@ -131,9 +143,7 @@ def spread(lookup: Lookup) -> Built:
         for row in spans.itertuples()
     )
     chart = charts.boxes(frame, "Set size")
-    return figure(
-        "the spread of set sizes, clean protocol", f"Boxes over models and datasets: {description}.", chart
-    )
+    return figure("the spread of set sizes", f"Boxes over models and datasets: {description}.", chart)
 
 
 def by_size(lookup: Lookup) -> Built:
@@ -154,7 +164,7 @@ def by_score(title: str, measures: Sequence[Measure], coverage: bool, lookup: Lo
     coverage: show the coverage on each dataset, with a line at the target; otherwise the mean set sizes.
     """
     found = _scored(lookup, measures)
-    wide = _together(lookup, list(found.values()), clean=True).rename(columns=dict(enumerate(found)))
+    wide = _together(lookup, list(found.values())).rename(columns=dict(enumerate(found)))
     frame = wide.reset_index().melt(id_vars=KEYS, var_name="series").rename(columns={"model": "row"})
     frame["panel"] = frame["dataset"].map(lookup.datasets(DATASETS)) if coverage else ""
     if not coverage:
@@ -163,7 +173,7 @@ def by_score(title: str, measures: Sequence[Measure], coverage: bool, lookup: Lo
     least = frame.loc[frame["value"].idxmin()]
     where = f" on {least['panel']}" if coverage else ""
     description = (
-        f"Points for {formatting.plural(frame['row'].nunique(), 'model')}, clean protocol. The lowest is "
+        f"Points for {formatting.plural(frame['row'].nunique(), 'model')}. The lowest is "
         f"{formatting.number(least['value'], 2)}: {least['row']}, {least['series']}{where}."
     )
     if coverage:
@@ -175,22 +185,31 @@ def by_score(title: str, measures: Sequence[Measure], coverage: bool, lookup: Lo
 
 
 def correlations(lookup: Lookup) -> Built:
-    """Figure 8: Pearson's correlations over pairs of a model and a dataset."""
+    """Figure 8: Pearson's correlations over pairs of a model and a dataset, with the distribution of each.
+
+    Models of unknown size are left out if at least three pairs remain; otherwise, size is.
+    """
     frame = _together(lookup, (ACCURACY, SIZES[0], COVERAGES[0]))
     frame = frame.set_axis(["Accuracy", "Set size", "Coverage"], axis=1)
-    sizes = [size(str(model), lookup.evidence.facts) for model, _ in frame.index]
-    if all(sizes) and len(set(sizes)) > 1:
-        frame.insert(0, "Log of size", np.log10(np.asarray(sizes, dtype=float)))
     if len(frame) < 3:
         raise Absent("fewer than three pairs of a model and a dataset")
-    matrix = frame.corr().rename_axis("row").reset_index().melt(id_vars="row", var_name="column").dropna()
-    if matrix.empty:
+    sizes = pd.Series([size(str(model), lookup.evidence.facts) for model, _ in frame.index], frame.index)
+    if sizes.nunique() > 1 and sizes.count() > 2:
+        frame.insert(0, SIZE, sizes.astype(float) / 1e9)
+        frame = frame.dropna()
+    frame = frame.loc[:, frame.nunique() > 1]
+    if frame.shape[1] < 2:
         raise Absent("nothing that differs between the pairs of a model and a dataset")
-    description = (
-        f"Pearson's correlations over {formatting.plural(len(frame), 'pair')} of a model and a dataset."
-    )
-    title = "correlations of size, accuracy, set size and coverage (LAC)"
-    return figure(title, description, charts.heat(matrix.assign(panel="")))
+    matrix = frame.corr()
+    pairs = combinations(matrix.columns, 2)
+    said = "; ".join(f"{a} and {b} {formatting.number(matrix.at[a, b], 2)}" for a, b in pairs)
+    if SIZE in frame:
+        logs = np.log10(frame[SIZE]).corr(frame.iloc[:, 1])
+        said += f"; log of size and {frame.columns[1]} {formatting.number(logs, 2)}"
+    number = formatting.plural(len(frame), "pair")
+    description = f"Scatter plots, histograms and Pearson's r over {number} of a model and a dataset: {said}."
+    title = "correlations and distributions of size, accuracy, set size and coverage (LAC)"
+    return figure(title, description, charts.pairs(frame))
 
 
 def letters(lookup: Lookup) -> Built:
@@ -213,7 +232,7 @@ def _profiles(lookup: Lookup) -> pd.DataFrame:
     """model, axis, value: means over the datasets of accuracy, coverage and 1 / set size, all from 0 to 1."""
     found = _scored(lookup, SIZES)
     covered = [measure for measure in COVERAGES if measure.label in found]
-    wide = _together(lookup, (ACCURACY, *covered, *found.values()), clean=True)
+    wide = _together(lookup, (ACCURACY, *covered, *found.values()))
     axes = ["Acc", *(f"CR {label}" for label in found), *(f"1/SS {label}" for label in found)]
     sizes = list(range(1 + len(found), len(axes)))
     wide[sizes] = 1 / wide[sizes]
@@ -226,7 +245,7 @@ def _radar(title: str, frame: pd.DataFrame) -> Built:
         f"{row.model} accuracy {formatting.percent(row.value)}"
         for row in frame[frame["axis"] == "Acc"].itertuples()
     )
-    note = "Radar of accuracy, coverage and one over set size, clean protocol; farther out is better"
+    note = "Radar of accuracy, coverage and one over set size; farther out is better"
     return figure(title, f"{note}. {description}.", charts.radar(frame))
 
 
@@ -257,15 +276,15 @@ PAPER = Paper(
     "azad",
     'The Art of Saying "Maybe": conformal uncertainty of vision-language models',
     "Azad et al. 2025 (The Art of Saying Maybe)",
-    "The paper prints its tables as images, so only its counts of questions can be compared with ours. The "
-    "margin score (MS) is not part of the faithful protocol; figures that show it use the clean one.",
+    "The paper prints its tables as images, so only its counts of questions and a few means can be compared "
+    "with ours. It names neither code nor seed: all is of the faithful protocol's single split.",
     (
         Entry("Table 1", "Accuracy by dataset.", partial(table, "accuracy (%)", (ACCURACY,))),
-        Entry("Table 2", "Set size by dataset and score.", partial(table, "set size by score", SIZES)),
+        Entry("Table 2", "Set size by dataset and score.", partial(table, "set size by score", OF_SIZES)),
         Entry(
             "Table 3",
             "Coverage by dataset and score; the target is 90 %.",
-            partial(table, "coverage by score (%)", COVERAGES),
+            partial(table, "coverage by score (%)", OF_COVERAGES),
         ),
         Entry(
             "Table 4",
@@ -279,12 +298,12 @@ PAPER = Paper(
         Entry(
             "Figure 4",
             "Set size by model and score.",
-            partial(by_score, "set size by model and score, clean protocol", SIZES, False),
+            partial(by_score, "set size by model and score", SIZES, False),
         ),
         Entry(
             "Figure 5",
             "Coverage by dataset, model and score.",
-            partial(by_score, "coverage by dataset and model, clean protocol", COVERAGES, True),
+            partial(by_score, "coverage by dataset and model", COVERAGES, True),
         ),
         Entry("Figure 6", "Accuracy, coverage and set size of families.", families),
         Entry("Figure 7", "The same of every model.", everyone),

@@ -19,6 +19,7 @@ TUNING = 1.345
 """Residuals beyond so many scales weigh less: 95 % of the efficiency of least squares on normal errors."""
 STEPS = 200
 STAR = "M0,-1L0.24,-0.32L0.95,-0.31L0.38,0.12L0.59,0.81L0,0.4L-0.59,0.81L-0.38,0.12L-0.95,-0.31L-0.24,-0.32Z"
+UNIT = alt.Scale(domain=[0, 1])
 # Text on coloured cells, which are the same in light and dark mode; not from the charts' own colours.
 ON_PALE, ON_DEEP = "#000000", "#fdfdfe"
 
@@ -227,6 +228,46 @@ def heat(frame: pd.DataFrame) -> Any:
     numbers = base.mark_text(fontSize=10).encode(text=alt.Text("value:Q", format=".2f"), color=ink)
     chart = alt.layer(base.mark_rect().encode(color=_shades()), numbers)
     return chart.properties(width=46.0 * len(columns), height=22.0 * len(rows))
+
+
+def pairs(frame: pd.DataFrame) -> Any:
+    """A matrix of the columns: histograms on the diagonal, points below it, Pearson's r above it."""
+    names, matrix = list(frame.columns), frame.corr()
+    side = {"width": 0.5 * PANEL, "height": 0.5 * PANEL}
+
+    def cell(row: str, column: str) -> Any:
+        if row == column:
+            return _histogram(frame[row]).properties(**side)
+        if names.index(row) < names.index(column):
+            number = pd.DataFrame({"value": [matrix.at[row, column]], "at": [0.5]})
+            place = {"x": alt.X("at:Q", axis=None, scale=UNIT), "y": alt.Y("at:Q", axis=None, scale=UNIT)}
+            text = alt.Text("value:Q", format=".2f")
+            return (
+                alt.Chart(number)
+                .mark_text(fontSize=15, color=alt.INK)
+                .encode(text=text, **place)
+                .properties(**side)
+            )
+        ends = {"scale": alt.Scale(zero=False), "axis": alt.Axis(tickCount=3)}
+        of_pair = frame[[column, row]].set_axis(["x", "y"], axis=1)
+        points = alt.Chart(of_pair).mark_point(filled=True, size=25, opacity=1, color=alt.BLUE)
+        across, up = alt.X("x:Q", title=column, **ends), alt.Y("y:Q", title=row, **ends)
+        return points.encode(x=across, y=up, tooltip=_tips(x=column, y=row)).properties(**side)
+
+    cells = [cell(row, column) for row in names for column in names]
+    return alt.concat(*cells, columns=len(names), spacing=18)
+
+
+def _histogram(values: pd.Series) -> Any:
+    """Bars that count the values [n] in bins of equal width; their number is the root of n, 3 to 12."""
+    bins = min(12, max(3, round(math.sqrt(len(values)))))
+    counts, edges = np.histogram(values, bins)
+    frame = pd.DataFrame({"low": edges[:-1], "high": edges[1:], "count": counts})
+    low = alt.X("low:Q", title=str(values.name), scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=3))
+    up = alt.Y("count:Q", title="Pairs", axis=alt.Axis(tickCount=3))
+    tips = [alt.Tooltip(f"{name}:Q", format=".3~r") for name in ("low", "high", "count")]
+    bars = alt.Chart(frame).mark_bar(color=alt.FAINT)
+    return bars.encode(x=low, x2="high:Q", y=up, y2=alt.datum(0), tooltip=tips)
 
 
 def surface(frame: pd.DataFrame, x: str, y: str) -> Any:

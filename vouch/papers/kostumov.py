@@ -37,6 +37,10 @@ SITUATIONS = {
 
 
 HEADS = DATASETS | {MEAN: "Avg"}
+FEWEST = 3
+"""The fewest models for a correlation."""
+SHARES = "_calibrated_on_"
+"""What stands between a metric and a calibration share in a metric's name."""
 
 
 def sets(score: str) -> tuple[Measure, ...]:
@@ -131,10 +135,65 @@ def categories(
         lookup.models(TEN),
         heads | {MEAN: MEAN},
         peers=tuple(TEN),
-        prints=_printed(lookup, "kostumov_seedbench", number, measures, TEN, heads),
+        prints=_printed(lookup, f"kostumov_{dataset}", number, measures, TEN, heads | {MEAN: "Avg"}),
         ranked=True,
     )
     return pivot(with_mean(frame, chosen), layout)
+
+
+def errors_and_sizes(lookup: Lookup) -> Built:
+    """Section VI-D: do calibration errors and set sizes order the models alike? By dataset and on average."""
+    measures = (sets("mean")[2], *CALIBRATION)
+    frame = with_mean(lookup.long(measures, lookup.own(DATASETS)), lookup.own(DATASETS))
+    wide = frame.pivot(index=["dataset", "model"], columns="measure", values="value")
+    wide = wide.reindex(columns=range(len(measures))).dropna()
+    labels = lookup.datasets(DATASETS) | {MEAN: MEAN}
+    parts = []
+    for name, group in wide.groupby(level="dataset", sort=False):
+        if len(group) >= FEWEST and (group.nunique() > 1).all():
+            of_model = {"name": group.index.get_level_values("model"), "x": group[0], "y": 100 * group[1]}
+            points = pd.DataFrame(of_model).assign(series="model", panel=labels[name])
+            rho = {measures[place].label: group[0].corr(group[place], "spearman") for place in (1, 2)}
+            parts.append((points, labels[name], rho))
+    if not parts:
+        raise Absent("fewer than three models differ in set size and calibration errors on one dataset")
+    description = "; ".join(
+        f"{name} {' and '.join(f'{label} {formatting.number(value, 2)}' for label, value in rho.items())}"
+        for _, name, rho in parts
+    )
+    description = f"Spearman's rho with set size (mean of LAC and APS) over the models: {description}."
+    chart = charts.scatter(pd.concat(each for each, *_ in parts), "Set size", "ECE (%)", fit=True)
+    return figure("calibration error against set size", description, chart)
+
+
+def shares(lookup: Lookup) -> Built:
+    """Section VI-E: coverage and set size by the share of the questions that calibrates."""
+    evidence, measures = lookup.evidence, (sets("mean")[0], replace(sets("mean")[2], better=""))
+    half = f"{100 * evidence.scoring.calibration:g}"
+    every = {name.rpartition("_")[2] for name in evidence.headlines["metric"].unique() if SHARES in name}
+    known = sorted(every - {half}, key=float)
+    own = lookup.own(DATASETS)
+
+    def of(share: str) -> pd.DataFrame:
+        end = f"{SHARES}{share}" if share else ""
+        asked = [replace(measure, metric=f"{measure.metric}{end}") for measure in measures]
+        whole = with_mean(lookup.long(asked, own), own)
+        whole = whole[whole["dataset"] == (MEAN if MEAN in set(whole["dataset"]) else own[0])]
+        return whole.assign(dataset=share, low=float("nan"), high=float("nan"))
+
+    frame = pd.concat([of(share) for share in (*known, "")], ignore_index=True)
+    if set(frame["dataset"]) <= {""}:
+        raise Absent("sets of no other calibration share were computed (score.shares)")
+    columns = {share: f"{share or half}{formatting.NARROW}%" for share in (*known, "")}
+    values = frame["value"].fillna(frame["clean"]).groupby([frame["measure"], frame["model"]])
+    most = (values.max() - values.min()).groupby("measure").max()
+    description = (
+        f"Means over {formatting.plural(len(own), 'dataset')}. Between the shares, a model's coverage "
+        f"differs by at most {formatting.number(100 * most[0], 2)} points, its set size by at most "
+        f"{formatting.number(most[1], 2)}."
+    )
+    layout = Layout("coverage and set size by calibration share", measures, lookup.models(TEN), columns)
+    return replace(pivot(frame, layout), sentences=(description,))
 
 
 def family(title: str, models: Sequence[str], lookup: Lookup) -> Built:
@@ -214,6 +273,16 @@ PAPER = Paper(
                 partial(family, title, models),
             )
             for number, title, models in FAMILIES
+        ),
+        Entry(
+            "Section VI-D",
+            "Whether calibration errors and the sizes of prediction sets are correlated over the models.",
+            errors_and_sizes,
+        ),
+        Entry(
+            "Section VI-E",
+            "Coverage and set size, mean of LAC and APS, if fewer questions calibrate.",
+            shares,
         ),
     ),
 )

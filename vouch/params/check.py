@@ -245,7 +245,7 @@ def _check_origins(project: Project) -> Problems:
 
 
 def _check_helpers(project: Project, locked: Models) -> Problems:
-    """Checks the models that rewrite, judge or encode."""
+    """Checks the models that rewrite, judge or encode, and those that `score` names."""
     rewrite, embed = project.rewrite, project.embed
     yield from _known(rewrite.clean, project.datasets, "rewrite.clean")
     for key, name in (
@@ -258,6 +258,7 @@ def _check_helpers(project: Project, locked: Models) -> Problems:
             yield from _known(
                 [engine], plugins("vouch/prompts/asking"), f"{MODELS}: models.{name}.engine, to write"
             )
+    yield from _known(project.score.other_spelling, project.sources, "score.other_spelling")
     for key, name in (("images", embed.images.model), ("texts", embed.texts.model)):
         if name is not None:
             yield from _known([name], project.sources, f"embed.{key}.encoder ({PINS}; models and helpers)")

@@ -22,7 +22,8 @@ _NONE = re.compile(
     re.IGNORECASE,
 )
 _DONT_KNOW = re.compile(r"(?:i )?(?:don['’]t|do not) know", re.IGNORECASE)
-_SAYS = {"none_of_above": _NONE, "dont_know": _DONT_KNOW}
+_UNDETERMINED = re.compile(r"(?:it )?can(?:not|['’]t) be determined", re.IGNORECASE)
+_SAYS = {"none_of_above": _NONE, "dont_know": _DONT_KNOW, "undetermined": _UNDETERMINED}
 _LATEX = re.compile(r"\$\s*\\text\s*\{(.*)\}\s*\$")
 # None of the options: `None` alone may be a number, and `none of them` none of the things in the question.
 _NOUNS = r"(?:options?|answers?|choices?|alternatives?|statements?)"

@@ -27,7 +27,9 @@ from vouch.tables.asked import IMAGE_MARK, LETTERS, OUTPUTS
 from vouch.tables.marks import in_words, marked, without_figure
 
 TEMPLATES = Path("vouch/prompts/templates")
-ADDED = {"dont_know": DONT_KNOW, "none_of_above": NONE_OF_ABOVE}
+ADDED = {"dont_know": DONT_KNOW, "none_of_above": NONE_OF_ABOVE, "undetermined": DONT_KNOW}
+"""Options that a template may add, by key, with their roles; to choose either of two alike is to abstain."""
+Added = Literal["dont_know", "none_of_above", "undetermined"]
 Labels = Literal["upper", "lower", "digits"]
 LABELS: dict[Labels, str] = {"upper": ascii_uppercase, "lower": ascii_lowercase, "digits": "123456789"}
 JOINING = {  # `pictures` -> the operation that joins two images
@@ -102,7 +104,7 @@ class Template(BaseModel):
     option: Annotated[str, _pattern(["label", "text"])] = "{label}. {text}"
     separator: str = "\n"
     labels: Labels = "upper"
-    added: dict[Literal["dont_know", "none_of_above"], str] = {}
+    added: dict[Added, str] = {}
     pad_to: Annotated[int, Field(ge=2, le=26)] | None = None
     instructions: tuple[Annotated[str, _pattern(possible=["hint", "question"])], ...] = ()
     opening: Annotated[str, _pattern(possible=["instruction"])] = ""
@@ -149,7 +151,7 @@ class Template(BaseModel):
         """Whether the text shows the options."""
         return OPTIONS in self.body
 
-    def added_to(self, options: int) -> dict[Literal["dont_know", "none_of_above"], str]:
+    def added_to(self, options: int) -> dict[Added, str]:
         """The options that the template adds to an item's own. options: how many the item has."""
         if not self.added:
             return {}

@@ -14,6 +14,8 @@ TOKENS = (
     *("ent_first", "ent_last", "ent_max", "ent_avg"),
 )
 SAMPLES = ("sample_bleu", "agreement")
+MEANINGS = ("semantic_entropy", "variation_entropy")
+"""Label-free scores of the answers that were read: of samples, of prompts of equal meaning."""
 SIMILARITIES = ("sample_bert", "sample_bert_expanded", "sample_cosine")
 """Label-free scores of generated texts: of tokens, samples, samples as vectors (Tu et al. 2024)."""
 

@@ -173,7 +173,7 @@ def flags_of(item: Mapping[str, Any], solved: Collection[str]) -> list[str]:
 
 LABEL_FREE = Table(
     "label_free",
-    1,
+    2,
     columns("""
 model, dataset, prompt, group  string
 output                  string     what was asked for (OUTPUTS of prompts): letters | likelihood | text
@@ -189,6 +189,10 @@ nll_first, nll_last, nll_min, nll_avg  float64
 ent_first, ent_last, ent_max, ent_avg  float64
                                    the same, shares of the largest possible entropy
 sample_bleu, agreement  float64    of the samples at `temperature` with the greedy text (SAMPLES), 0 ... 1
+semantic_entropy        float64    of the answers in the samples at `temperature`, nats; null for the answer
+                                   itself and with fewer than two samples
+variation_entropy       float64    of the answers to the item's prompts of equal meaning, nats; null for
+                                   samples and with fewer than two such prompts
 """),
 )
 label_free_path = per_dataset("data/scores/{}.label_free.parquet")

@@ -1,5 +1,6 @@
 """Correlations against scipy's, p-values by counting, and rankings without labels on simulated and published data."""
 
+from dataclasses import replace
 from math import factorial, isnan
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy import stats
+from scipy import optimize, stats
 
 from tests.metrics.simulated import ROOT
 from vouch.metrics.comparison.config import CompareConfig
@@ -388,3 +389,46 @@ def test_printed_means_agree_with_their_cells_but_for_one(table: int, measure: s
     if table == 2:
         assert cells.loc["Ent_avg"].mean() == pytest.approx(0.6125)
         assert printed["Ent_avg"] == 0.63
+
+
+def of_options(p: Any, answers: Any = None) -> RankingTask:
+    """A task of one model and [n, k] probabilities; performance is whether the largest is correct."""
+    p = np.array([p], dtype=float)
+    right = np.zeros(p.shape[1:], dtype=bool)
+    right[np.arange(len(right)), answers or [0] * len(right)] = True
+    performance = right[None, np.arange(len(right)), np.nanargmax(p[0], axis=1)].astype(float)
+    return RankingTask(
+        "d", "letters", "", ("m",), np.arange(len(right)), performance, {"probabilities": p}, right
+    )
+
+
+def test_entropy_of_the_three_best_options_by_hand() -> None:
+    task = of_options([[0.4, 0.4, 0.1, 0.1], [1, 0, 0, 0], [0.5, 0.5, np.nan, np.nan]])
+    shares = np.array([4, 4, 1]) / 9
+    wanted = [(shares * np.log(shares)).sum(), 0, -np.log(2)]
+    assert RANKERS["entropy_top"].values(task)[0] == pytest.approx(wanted)
+
+
+def test_confidence_is_scaled_before_it_is_thresholded() -> None:
+    """An overconfident model: its temperature on the proxy is the likeliest, found here by search; the order
+    of confidences of questions with different runners-up then changes."""
+    rng = np.random.default_rng(3)
+    logits = rng.normal(size=(400, 4)) * 6
+    answers = [int(rng.choice(4, p=np.exp(row / 3) / np.exp(row / 3).sum())) for row in logits]
+    softmax = lambda rows: np.exp(rows) / np.exp(rows).sum(axis=1, keepdims=True)  # noqa: E731
+    proxy, task = of_options(softmax(logits), answers), of_options(softmax(rng.normal(size=(300, 4)) * 6))
+    nll = lambda t: -np.log(softmax(logits / t)[np.arange(400), answers]).mean()  # noqa: E731
+    temperature = optimize.minimize_scalar(nll, bounds=(0.5, 20), method="bounded").x
+    assert temperature == pytest.approx(3, abs=0.6)
+    confidence = [
+        softmax(np.log(each.label_free["probabilities"][0]) / temperature).max(axis=1)
+        for each in (task, proxy)
+    ]
+    wanted = above(confidence[0][None], confidence[1][None], proxy.performance)
+    found = RANKERS["atc_scaled"].values(task, proxy, 0.1)
+    assert (found == wanted).all() and (found != RANKERS["atc"].values(task, proxy, 0.1)).any()
+    silent = replace(task, label_free={"probabilities": np.full((1, 300, 4), np.nan)})
+    assert np.isnan(RANKERS["atc_scaled"].values(silent, proxy, 0.1)).all()
+    assert (
+        RANKERS["atc_scaled"].values(task, replace(proxy, answers=np.zeros((400, 4), bool)), 0.1) >= 0
+    ).all()

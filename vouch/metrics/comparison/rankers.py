@@ -15,9 +15,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from vouch.metrics.calibration import fit
 from vouch.metrics.conformal.sets import quantile
 from vouch.metrics.responses import Array, entropy
 
+TOP = 3
+"""How many options `entropy_top` counts."""
 PROBABILITIES = "probabilities"
 NLL = "nll_min"
 
@@ -108,7 +111,7 @@ proxy_ranker = partial(ranker, by_proxy=True)
 
 
 def _text_score(name: str, label: str, note: str = "", sign: int = 1) -> None:
-    """Declares a label-free score of generated texts as a ranker."""
+    """Declares a label-free score of the answers as a ranker."""
     ranker(name, label, note, name, uncertainty=sign < 0)(lambda task: sign * task.label_free[name])
 
 
@@ -125,6 +128,8 @@ _text_score("sample_bert", "Samples, BERTScore", "similarity to the greedy text 
 _text_score("sample_bert_expanded", "Samples, BERTScore, spelled out", "letters with their option's text")
 _text_score("sample_cosine", "Samples, cosine", "of mean encodings, with the greedy text")
 _text_score("agreement", "Samples, agreement", "share that are the greedy text")
+_text_score("semantic_entropy", "Samples, semantic entropy", "of their answers", sign=-1)
+_text_score("variation_entropy", "Variations, entropy", "of the answers to prompts of equal meaning", sign=-1)
 
 
 @ranker("confidence", "Confidence", "probability of the chosen option", PROBABILITIES)
@@ -138,6 +143,25 @@ def minus_entropy(task: RankingTask) -> Array:
     """[models, items] minus the entropy of the softmax over the options, nats."""
     p = task.label_free[PROBABILITIES]
     return np.where(np.isnan(p).all(axis=2), np.nan, 0.0 - entropy(p))
+
+
+@ranker(
+    "entropy_top",
+    "Entropy, three best",
+    "of the three most probable options",
+    PROBABILITIES,
+    uncertainty=True,
+)
+def minus_entropy_top(task: RankingTask) -> Array:
+    """[models, items] minus the entropy of the TOP most probable options, whose sum is made 1; nats.
+
+    Tu et al. 2024 suggest it for the tokens of a text, of which only the entropy over all is stored.
+    """
+    p = task.label_free[PROBABILITIES]
+    best = np.sort(np.where(np.isnan(p), 0.0, p), axis=2)[:, :, -TOP:]
+    total = best.sum(axis=2, keepdims=True)
+    shares = np.divide(best, total, out=np.zeros_like(best), where=total > 0)
+    return np.where(np.isnan(p).all(axis=2), np.nan, 0.0 - entropy(shares))
 
 
 @ranker("gap", "Gap", "between the two best options", PROBABILITIES)
@@ -195,6 +219,43 @@ def atc(task: RankingTask, proxy: RankingTask, alpha: float) -> Array:
     performance.
     """
     return above(task.certainty, proxy.certainty, proxy.performance)
+
+
+@proxy_ranker(
+    "atc_scaled", "The same, scaled", "confidence at a temperature from that dataset", PROBABILITIES
+)
+def atc_scaled(task: RankingTask, proxy: RankingTask, alpha: float) -> Array:
+    """ATC of confidences after temperature scaling (Guo et al. 2017), as Tu et al. 2024 suggest.
+
+    Each model's temperature is the likeliest for the labels of the proxy, and holds for both datasets. Of a
+    text there is one probability, whose order no temperature changes, so texts have only `atc`.
+    """
+    sides = [np.empty(each.performance.shape) for each in (task, proxy)]
+    for model in range(len(task.models)):
+        logs = [_logs(each.label_free[PROBABILITIES][model]) for each in (task, proxy)]
+        answer = np.where(proxy.answers, logs[1], -np.inf).max(axis=1)
+        known = np.isfinite(answer)
+        fitted = (
+            float(fit(logs[1][known], answer[known], np.ones((1, int(known.sum())), dtype=bool))[0])
+            if known.any()
+            else np.nan
+        )
+        for side, own in zip(sides, logs, strict=True):
+            side[model] = _odds(own / (1.0 if np.isnan(fitted) else fitted))
+    return above(sides[0], sides[1], proxy.performance)
+
+
+def _logs(p: Array) -> Array:
+    """[n, k] logarithms of probabilities, at least that of the least float64; -inf for a missing option."""
+    return np.where(np.isnan(p), -np.inf, np.log(np.fmax(p, np.finfo(np.float64).tiny)))
+
+
+def _odds(logs: Array) -> Array:
+    """[n] log-odds of the most probable option of each row; infinite for a single one, NaN without any."""
+    ordered = np.sort(logs, axis=1)
+    rest = np.logaddexp.reduce(ordered[:, :-1], axis=1, initial=-np.inf)
+    with np.errstate(invalid="ignore"):  # of rows without an option
+        return np.where(np.isneginf(ordered[:, -1]), np.nan, ordered[:, -1] - rest)
 
 
 @proxy_ranker("atc_literal", "The same, as printed", "counts the uncertain items", NLL, PROBABILITIES)

@@ -24,7 +24,7 @@ from vouch.metrics.comparison.leaderboard import GRAIN
 from vouch.metrics.comparison.rankers import PROBABILITIES, RANKERS, RankingTask
 from vouch.metrics.intervals import SHARES, bootstrap, some
 from vouch.metrics.responses import Array
-from vouch.tables import SAMPLES, SIMILARITIES, TOKENS
+from vouch.tables import MEANINGS, SAMPLES, SIMILARITIES, TOKENS
 from vouch.tables.asked import OUTPUTS, TEXT
 from vouch.tables.results import COMBINED, FEW_LABELS, MEAN
 
@@ -239,7 +239,7 @@ def _task(frame: pd.DataFrame, rows: pd.DataFrame, score: str) -> RankingTask:
         values[cells] = rows[name].to_numpy(float)
         return values
 
-    names = [*TOKENS, *SAMPLES, *(name for name in SIMILARITIES if name in rows)]
+    names = [*TOKENS, *SAMPLES, *MEANINGS, *(name for name in SIMILARITIES if name in rows)]
     label_free = {name: matrix(name) for name in names if rows[name].notna().any()}
     dataset, output = frame[["dataset", "output"]].iloc[0]
     most = int(rows[PROBABILITIES].map(len, na_action="ignore").max()) if output != TEXT else 0

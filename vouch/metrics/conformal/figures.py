@@ -203,6 +203,13 @@ declare(
 )
 SWEPT = ("coverage", "set_size")
 """Metrics that are given for every share of `score.shares`."""
+
+
+def calibrated_on(metric: str, share: float) -> str:
+    """The name of a metric of SWEPT for a calibration share: `coverage_calibrated_on_10` for 0.1."""
+    return f"{metric}_calibrated_on_{100 * share:g}"
+
+
 Drawn = tuple[str, str, str, float, Array]
 """score, metric, calibration, alpha, and one number of every split [splits]."""
 
@@ -291,9 +298,10 @@ def set_figures(
         other = Calibrations(rows, group_splits(groups, share, config.seed, config.splits))
         calibrated = other.of(rows.strata(MARGINAL), config.main_alpha)
         for metric in SWEPT:
-            name = f"{metric}_calibrated_on_{100 * share:g}"  # in percent
-            for score, each in calibrated.items():
-                drawn.append((score, name, MARGINAL, config.main_alpha, OF_SETS[metric](each.counts)))
+            name = calibrated_on(metric, share)
+            of_score = {score: OF_SETS[metric](each.counts) for score, each in calibrated.items()}
+            of_score["mean"] = np.mean([of_score[score] for score in HEADLINE], axis=0)
+            drawn += [(score, name, MARGINAL, config.main_alpha, each) for score, each in of_score.items()]
     return _figures(drawn, len(rows.ranked)), main
 
 

@@ -168,6 +168,26 @@ def margin(ranked: Ranked) -> Floats:
     return order
 
 
+@score(
+    "margin_literal",
+    "margin, literal",
+    "largest p minus the second largest: the same for every option, so a set has all options or none",
+    "Azad et al. 2025, equation 6 as printed",
+)
+def margin_literal(ranked: Ranked) -> Floats:
+    """p_1 - p_2 for every letter of the row, 1 for a letter without others.
+
+    The more certain a row, the larger its score: certain rows get empty sets, which the most probable letter
+    fills, and uncertain ones get full sets.
+    """
+    if ranked.gaps.shape[1] == 1:
+        return np.full(ranked.gaps.shape, LARGEST, order="F")
+    # 1 - (p_1 - p_2) is the mass of all letters but the first, plus p_2.
+    rest = np.logaddexp(ranked.log_beside[:, 0], ranked.log_p[:, 1])
+    order = np.where(ranked.gaps[:, 1] == 0, 0.0, np.clip(-rest, 0.0, LARGEST))
+    return np.asfortranarray(np.tile(order[:, None], ranked.gaps.shape[1]))
+
+
 def _raps_value(order: Array, penalty: float, k_reg: float) -> Array:
     if penalty <= 0:
         return _value(order)
