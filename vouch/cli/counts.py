@@ -385,8 +385,10 @@ def _rewriting(
     if made and made.rewriting:
         return made.rewriting
     if f"prepare@{name}" not in touched:
-        with suppress(UserError):  # of wrong decisions, which `rewrite` will name
+        try:
             return of_questions(project, name, read_questions(intact(items_path(name))))
+        except UserError:  # a wrong decision, which `rewrite` will name
+            return None
     return unread(project, name, items.questions or 0, items.questions == items.count)
 
 

@@ -46,10 +46,11 @@ class Rewriting(NamedTuple):
     each: bool = False
 
     def cell(self, kind: str) -> str:
-        """How many of a kind the rules can write, for a person."""
+        """How many of a kind the rules can write, for a person: of all questions, if not of fewer."""
         if self.written is None or kind not in self.asked:
             return ""
-        return f"{'~' if self.bound else ''}{self.written[kind]}/{self.asked[kind]}"
+        fewer = f"/{self.asked[kind]}" if self.asked[kind] != self.questions else ""
+        return f"{'~' if self.bound else ''}{self.written[kind]}{fewer}"
 
 
 def wanted(project: Project, name: str) -> list[str]:
@@ -131,8 +132,12 @@ def in_words(project: Project, rewritings: Mapping[str, Rewriting]) -> str:
         *(Column(kind, right=True) for kind in kinds),
     ]
     rows = [[name, str(one.questions), *map(one.cell, kinds)] for name, one in measured.items()]
-    notes = ["of the distinct questions; the others get no prompt of that variation (docs/rewrites.md)"]
-    notes += [f"~: by {TRIED} questions or fewer"] * any(one.bound for one in measured.values())
+    notes = [
+        "of distinct questions, those that the rules can rewrite; the others get no prompt (docs/rewrites.md)"
+    ]
+    notes += [f"~: estimated from at most {TRIED} of the questions"] * any(
+        one.bound for one in measured.values()
+    )
     text = table(columns, rows) + paragraphs(notes) if rows else ""
     later = f"how many rewrites the rules can write is known once `prepare` has run: {', '.join(unknown)}"
     return text + (wrapped(later) if unknown else "")
