@@ -18,25 +18,17 @@ from vouch.prompts.rewrites.engines import rules
 from vouch.prompts.rewrites.table import (
     RewriteTask,
     check_known,
-    clean_rows,
+    clean_tasks,
     cleaned,
     decisions_path,
     kinds_of,
     read_decisions,
-    variation_rows,
+    read_questions,
+    rows_of,
+    variation_tasks,
 )
 from vouch.tables.answered import read_pin
-from vouch.tables.asked import BY_HAND, CLEAN, ITEMS, KINDS, REJECTED, REWRITES, items_path, rewrites_path
-
-
-def read_questions(path: Path) -> dict[str, bool]:
-    """Distinct questions, in the order of the items -> whether some item asks them with options."""
-    questions: dict[str, bool] = {}
-    for batch in ITEMS.open(path).iter_batches(columns=["question", "kind"], use_threads=False):
-        for row in batch.to_pylist():
-            choice = questions.get(row["question"], False) or row["kind"] == "choice"
-            questions[row["question"]] = choice
-    return questions
+from vouch.tables.asked import BY_HAND, CLEAN, KINDS, REJECTED, REWRITES, items_path, rewrites_path
 
 
 def rewriter_of(config: RewriteConfig, dataset: str) -> tuple[Responder[RewriteTask], str]:
@@ -64,10 +56,10 @@ def main(run: Run) -> None:
         asked = [replace(task, in_turns=config.in_turns) for task in tasks]
         return dict(run.progress(engine.ask(asked), total=len(asked), label=f"rewrite {name}"))
 
-    rows = clean_rows(questions, name in config.clean, decided, propose, rewriter)
+    rows = rows_of(clean_tasks(questions, name in config.clean, decided), decided, propose, rewriter)
     left = cleaned(questions, rows)
     check_known(decisions, left, [kind for kind in KINDS if kind != CLEAN])
-    rows += variation_rows(left, kinds_of(variations), decided, propose, rewriter)
+    rows += rows_of(variation_tasks(left, kinds_of(variations)), decided, propose, rewriter)
     REWRITES.write(rewrites_path(name), rows)
 
     counts = Counter((row["kind"], row["status"]) for row in rows)

@@ -1,6 +1,7 @@
 """What `vouch plan` counts."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,12 +31,25 @@ from vouch.params.start import run_stage
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.records import as_read, present, write_receipt
+from vouch.pipeline.run import Run
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import Item
 from vouch.report.gates import SIGNIFICANCE
 from vouch.tables.answered import Reasoning
-from vouch.tables.asked import ITEMS, LETTERS, LIKELIHOOD, OUTPUTS, PROMPTS, TEXT, items_path, prompts_path
+from vouch.tables.asked import (
+    ITEMS,
+    KINDS,
+    LETTERS,
+    LIKELIHOOD,
+    OUTPUTS,
+    PROMPTS,
+    REWRITES,
+    TEXT,
+    items_path,
+    prompts_path,
+    rewrites_path,
+)
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH
 
 GREEDY = ExtractConfig(batch=4, bucket=8, threads=1)
@@ -202,6 +216,15 @@ LINES: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
 """Lines of own datasets, and further keys of their entries."""
 
 
+def ran(stage: str, main: Callable[[Run], None], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs a stage of a dataset."""
+    monkeypatch.setattr("sys.argv", [stage, name])
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # a stage listens to SIGTERM
+    with pytest.raises(SystemExit) as ended:
+        run_stage(stage, main)
+    assert ended.value.code == 0
+
+
 def test_own_questions_are_counted_as_the_stages_will_count_them(
     bare: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,16 +242,22 @@ def test_own_questions_are_counted_as_the_stages_will_count_them(
     screen = vouch("plan")
     for stage, main in (("prepare", prepare), ("rewrite", rewrite), ("vary", vary)):
         for name in datasets:
-            monkeypatch.setattr("sys.argv", [stage, name])
-            monkeypatch.setattr("signal.signal", lambda *_: None)  # a stage listens to SIGTERM
-            with pytest.raises(SystemExit) as ended:
-                run_stage(stage, main)
-            assert ended.value.code == 0
+            ran(stage, main, name, monkeypatch)
     after = json.loads(vouch("plan", "--json"))
     for one, made in zip(before["datasets"], after["datasets"], strict=True):
         skips = one["dataset"] == "skipped"
         assert one.pop("bound") == ("at most" if skips else "exact") and made.pop("bound") == "exact"
         assert one.pop("items") >= made.pop("items") and one == made
+    written = {(one["dataset"], one["kind"]): (one["rewrites"], one["written"]) for one in before["rewrites"]}
+    made = {name: REWRITES.read(rewrites_path(name)).to_pylist() for name in datasets}
+    assert written == {
+        (name, kind): (len(of_kind), sum(row["status"] == "accepted" for row in of_kind))
+        for name, rows in made.items()
+        for kind in KINDS
+        if (of_kind := [row for row in rows if row["kind"] == kind])
+    }
+    assert written["wordy", "lr_i"] == (2, 1) and after["rewrites"] == []
+    assert {one["bound"] for one in before["rewrites"]} == {"exact"}
     same = ("cells", "prompts", "answers", "forward_passes", "rows_of_passes")
     assert [before[key] for key in same] == [after[key] for key in same]
     assert "at most: as if no question were refused or rewritten in vain; `dvc repro vary` tells" in flat(
@@ -244,7 +273,10 @@ def test_own_questions_are_counted_as_the_stages_will_count_them(
 def test_questions_that_are_not_read_are_bounded(
     bare: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Many are not rewritten, and of very many not even the kinds are known."""
+    """Many are not rewritten, and of very many not even the kinds are known. How many rewrites the rules can
+    write is known again once `prepare` has read the questions, of which some then stand for all."""
+    for name in ("decisions", "docs"):
+        (bare / name).symlink_to(ROOT / name)
     (bare / "kites").mkdir()
     lines = [{**(WORDY if n % 2 else CHOICE), "hint": str(n)} for n in range(8)]
     (bare / "kites/items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
@@ -262,6 +294,17 @@ def test_questions_that_are_not_read_are_bounded(
     monkeypatch.setattr("vouch.cli.ahead.MOST", 7)
     assert counted_as() == ("at most", 16 * models, 32 * models)
     assert "kites: may hold questions with options and open ones" in vouch("plan")
+
+    def rewrites() -> tuple[int, int, int | None, str]:
+        (one,) = json.loads(vouch("plan", "--json"))["rewrites"]
+        return one["questions"], one["rewrites"], one["written"], one["bound"]
+
+    assert rewrites() == (8, 8, None, "at most")
+    assert "rules can write is known once `prepare` has run: kites" in flat(vouch("plan"))
+    ran("prepare", prepare, "kites", monkeypatch)
+    assert rewrites() == (2, 2, 1, "exact") and "kites 2 1 of distinct" in flat(vouch("plan"))
+    monkeypatch.setattr("vouch.cli.rewriting.TRIED", 1)
+    assert rewrites() == (2, 2, 2, "about") and "kites 2 ~2 of distinct" in flat(vouch("plan"))
 
 
 def test_what_will_stop_the_run_is_said_before(

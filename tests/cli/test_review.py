@@ -13,9 +13,14 @@ from tests.cli.conftest import Vouch, flat, set_params
 from tests.cli.reviewed import load, save, stage
 from tests.models.loopback_server import Loopback, error, serving
 from tests.prompts.rewrites.conftest import completion, item
+from vouch.cli import counts
 from vouch.cli.main import main
 from vouch.cli.review import read_options
+from vouch.cli.rewriting import of_questions
+from vouch.datasets.config import DatasetEntry
+from vouch.datasets.fetch.origin import REMOTE
 from vouch.datasets.options import read_written
+from vouch.params.check import check_params
 from vouch.pipeline import yaml12
 from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.run import Run
@@ -263,14 +268,34 @@ def test_words_may_have_the_line_ends_of_their_question(project: None) -> None:
 
 
 def test_the_plan_says_what_a_model_would_be_asked(project: None, vouch: Vouch) -> None:
+    """One rewrite of each kind for a distinct question that nobody has decided about."""
     assert "rewrites to ask" not in vouch("plan"), "rules cost nothing"
     source = {"kind": "server", "url": "http://127.0.0.1:9/v1", "name": "llama"}
     models = {"models": {"writer": {"source": source, "engine": "openai"}}}
     Path("models.lock").write_text(json.dumps(models), "utf-8")
     written = {"rewriter": "data/models/writer.json", "clean": ["quiz"]}
     set_params(helpers={"writer": "models.lock"}, rewrite=written)
-    assert "at most 72 rewrites to ask of writer" in vouch("plan"), "24 items, 3 kinds"
+    said = flat(vouch("plan"))
+    assert "at most 72 rewrites to ask of writer" in said, "24 items, 3 kinds"
+    assert "until `prepare` has read them, each item counts as one question: quiz" in said
+    asked = check_params(yaml12.load(Path("params.yaml")), "params.yaml")
+    questions = {COLOUR: True, ODD: True, "What is it?": False}
+    found = of_questions(asked, "quiz", questions)
+    assert found.asked == {"clean": 3, "lr_i": 3, "ls_n": 2} and found.questions == 3 and not found.written
+    save(FILE, [row | {"decision": "reject"} for row in exported() if row["kind"] == "lr_i"])
+    rewrites("--import", FILE)
+    assert of_questions(asked, "quiz", questions).asked == {"clean": 3, "lr_i": 1, "ls_n": 2}
+    assert dict(of_questions(asked, "quiz", {}).asked) == {}
+    plan = counts.count_items("mmbench", DatasetEntry.model_validate(MMBENCH))
+    assert (plan.count, plan.questions) == (4377, 382), "copies with rotated options ask the same"
 
+
+MMBENCH = {
+    "loader": "mmbench",
+    "source": REMOTE,
+    "template": "plain",
+    "origin": {"unpinned": True, "url": "https://host/mmbench_dev_20230712.tsv", "sha256": None},
+}
 
 # step of PARC -> the question as it is, what a person decides, and the words
 STEPS = {

@@ -27,7 +27,7 @@ def at(name: str) -> Origin:
 
 LETTERS = {"A": 1166, "B": 1166, "C": 1077, "D": 968}
 PAPERS = {
-    "items": 4377, "groups": 1176, "hints": 322, **{f"answer {a}": n for a, n in LETTERS.items()},
+    "items": 4377, "groups": 1176, "questions": 382, "hints": 322, **{f"answer {a}": n for a, n in LETTERS.items()},
     "options 4": 3911, "options 3": 288, "options 2": 178,
 }  # fmt: skip
 MMMU = {"items": 847} | {

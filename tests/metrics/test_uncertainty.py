@@ -17,10 +17,10 @@ from scipy.stats import entropy as shannon
 import vouch
 from tests.metrics.simulated import by_name, config, simulate, tables
 from vouch.metrics.calibration import equal_slots
-from vouch.metrics.compared import Compared, picture_figures, typographic_figures
+from vouch.metrics.compared import Compared, festa_estimate, picture_figures, typographic_figures
 from vouch.metrics.intervals import about
 from vouch.metrics.join import Block, join
-from vouch.metrics.perturbation import PromptIndex
+from vouch.metrics.perturbation import Predictions, PromptIndex
 from vouch.metrics.tables import score_block
 from vouch.metrics.text.scoring import score_texts
 from vouch.metrics.text.texts import text_blocks
@@ -159,6 +159,88 @@ def test_estimates_rest_on_the_rows_that_all_of_them_know() -> None:
     assert about(0.5, np.full(10, 0.2)) == (None, None)
 
 
+def test_a_partial_estimate_has_rows_of_its_own_and_takes_none_from_the_others() -> None:
+    right = np.tile([1.0, 0.0], 50)
+    estimates = {"confidence": RNG.random(100), "entropy": RNG.random(100)}
+    plain = uncertainty_figures(estimates, right, np.arange(100), 0)
+    few = np.where(np.arange(100) < 30, np.nan, RNG.random(100))
+    found = uncertainty_figures({**estimates, "festa": few}, right, np.arange(100), 0)
+    auroc, gain, unknown = found[len(plain) :]
+    assert found[: len(plain)] == plain and {one.items for one in (auroc, gain)} == {70}
+    assert auroc.value == _auroc(few[30:], right[30:])
+    assert gain.value == pytest.approx(auroc.value - _auroc(estimates["confidence"][30:], right[30:]))
+    assert (unknown.metric, unknown.value, unknown.items) == ("uncertainty_unknown", 30, 100)
+    none = uncertainty_figures({**estimates, "festa": np.full(100, np.nan)}, right, np.arange(100), 0)
+    assert [one.value for one in none[len(plain) :]] == [100]
+    whole = uncertainty_figures({**estimates, "festa": RNG.random(100)}, right, np.arange(100), 0)
+    assert [one.metric for one in whole[len(plain) :]] == ["uncertainty_auroc", "uncertainty_gain"]
+    assert uncertainty_figures({**estimates, "festa": few}, np.ones(100), np.arange(100), 0) == []
+
+
+MOST = log(1e10)
+# answers to the original, to reworded, blurred and reordered, and to negated and swapped prompts of an item (`?`: cannot
+# be read, a blank: not asked) -> FESTA
+ITEMS_ASKED: list[tuple[str, str, str, float]] = [
+    ("A", "AAA", "BC", 0.0),
+    ("A", "AAB", "BC", log(3 / 2)),
+    ("A", "ABB", "BB", log(3)),
+    ("A", "AAA", "AC", log(2)),
+    ("A", "AAB", "BA", log(3 / 2) + log(2)),
+    ("A", "BBB", "BC", MOST),
+    ("A", "AAA", "AA", MOST),
+    ("A", "BCD", "AA", 2 * MOST),
+    (
+        "A",
+        "AA?",
+        "B?",
+        log(3 / 2) + log(2),
+    ),  # a text that cannot be read is neither the same nor another answer
+    ("?", "AAA", "BC", 2 * MOST),
+    ("?", "???", "??", 2 * MOST),
+    ("A", "AA ", "B ", 0.0),
+    ("A", "A  ", "BC", np.nan),
+    ("A", "   ", "BC", np.nan),
+    ("A", "AAA", "  ", np.nan),
+    (" ", "AAA", "BC", np.nan),
+]
+
+
+def answered(variation: str, family: str, effect: str, answers: str) -> Predictions:
+    """Answers of a model to a variation, one of each item; a blank is no prompt."""
+    items = np.array([item for item, answer in enumerate(answers) if answer != " "], dtype=np.int64)
+    texts = np.array([answers[item] for item in items], dtype=object)
+    zero, known, unknown = items * 0, texts != "?", np.full(len(items), np.nan)
+    return Predictions(
+        *(variation, family, effect, "text", items, items, items, zero, zero + 1, texts, known, zero),
+        *(unknown, unknown, unknown, unknown, zero > 0, zero > 0),
+    )
+
+
+def test_festa_is_how_far_answers_are_from_those_of_an_ideal_model() -> None:
+    """Variations of other kinds (an attack, two flips at once, the model's own answer, noise) count on neither side."""
+    original, kept, flipped, _ = zip(*ITEMS_ASKED, strict=True)
+    columns = {
+        "original": ("", "kept", original),
+        "lr_i": ("LR", "kept", [one[0] for one in kept]),
+        "vr_b": ("VR", "kept", [one[1] for one in kept]),
+        "option_order": ("", "kept", [one[2] for one in kept]),
+        "ls_n": ("LS", "complement", [one[0] for one in flipped]),
+        "vs_s+lr_i": ("LR+VS", "swapped", [one[1] for one in flipped]),
+        "typographic": ("", "kept", ["Z"] * len(kept)),
+        "ls_n+vs_s": ("LS+VS", "kept", ["Z"] * len(kept)),
+        "p_true": ("", "own", ["Z"] * len(kept)),
+    }
+    parts = {name: answered(name, *each[:2], "".join(each[2])) for name, each in columns.items()}
+    plain = parts["original"]
+    expected = [value for first, _, _, value in ITEMS_ASKED if first != " "]
+    np.testing.assert_allclose(-festa_estimate(parts, plain)["festa"], expected, atol=1e-8)
+    kinds = {name: parts[name] for name in ("original", "lr_i", "vr_b")}
+    assert np.isnan(festa_estimate(kinds, plain)["festa"]).all(), "nothing changes the answer"
+    assert festa_estimate({name: parts[name] for name in ("original", "typographic")}, plain) == {}
+    nothing = answered("ls_n", "LS", "complement", "")
+    assert np.isnan(festa_estimate(kinds | {"ls_n": nothing}, plain)["festa"]).all()
+
+
 SAMPLES = [["red", "Red.", "blue", "the red"], ["a", "b"], ["a"], ["x", "x", "x"]]
 
 
@@ -240,20 +322,30 @@ def test_samples_of_stored_texts_become_estimates() -> None:
 
 
 def test_answers_to_prompts_that_ask_the_same_are_one_cluster_each() -> None:
-    """Minus the entropy over original, reworded, blurred and reordered; not over negated, blank or noisy ones."""
+    """Minus the entropy over original, reworded, blurred and reordered; not over negated, blank or noisy ones. FESTA
+    counts the same ones but the original, and the negated ones."""
     plain = simulate(4, 200, dtype=np.float64)
     untied = plain.logits + np.random.default_rng(9).normal(size=plain.logits.shape) / 100
     plain = replace(plain, logits=np.asfortranarray(untied))
     answers: dict[str, np.ndarray] = {}
     prompts, found = [], []
-    families = {"original": "", "lr_i": "LR", "vr_b": "VR", "option_order": "", "noise": "", "blank": ""}
+    families = {
+        "original": "",
+        "lr_i": "LR",
+        "vr_b": "VR",
+        "option_order": "",
+        "noise": "",
+        "blank": "",
+        "ls_n": "LS",
+    }
     items = None
     for number, (name, family) in enumerate(families.items()):
         noise = np.random.default_rng(number).normal(size=plain.logits.shape) * (number > 0)
         each = replace(plain, logits=np.asfortranarray(plain.logits + noise))
         letters, asked, items = tables(each, name)
-        column = pa.array([family] * 200)
-        asked = asked.set_column(asked.schema.get_field_index("family"), asked.schema.field("family"), column)
+        for field, value in (("family", family), ("effect", "complement" if name == "ls_n" else "kept")):
+            at = asked.schema.get_field_index(field)
+            asked = asked.set_column(at, asked.schema.field(field), pa.array([value] * 200))
         prompts.append(asked)
         found.append((letters, asked))
         answers[name] = each.logits.argmax(axis=1)
@@ -267,6 +359,9 @@ def test_answers_to_prompts_that_ask_the_same_are_one_cluster_each() -> None:
     certain = -np.array([shannon(list(Counter(column).values())) for column in said.T.tolist()])
     right = plain.answers[np.arange(200), answers["original"]].astype(float)
     assert figures["variations", "uncertainty_auroc"] == pytest.approx(_auroc(certain.round(12), right))
+    shares = (said[1:] == said[0]).mean(axis=0), answers["ls_n"] != answers["original"]
+    festa = sum(np.log(np.maximum(share, 1e-10)) for share in shares)
+    assert figures["festa", "uncertainty_auroc"] == pytest.approx(_auroc(festa.round(6), right))
     assert {"vauq", "corrected", "entropy", "confidence"} <= {score for score, _ in figures}
 
 

@@ -26,7 +26,7 @@ from tests.report.test_worlds import false_sentences
 from tests.report.worlds import MODELS, World, evidence
 from vouch.metrics.conformal.selective import one_of_each, selective_figures
 from vouch.prompts.rewrites.engines import rules
-from vouch.prompts.rewrites.table import variation_rows
+from vouch.prompts.rewrites.table import rows_of, variation_tasks
 from vouch.report.cards import ALONE, BREAKS
 from vouch.report.claims import answers_alone, wrong_at
 from vouch.report.config import ReportConfig
@@ -459,7 +459,9 @@ def test_the_page_says_that_rules_are_english() -> None:
         ("Determine a area do triangulo", "Describe la imagen", "Where is the bike?"), True
     )
     engine = rules.Rules()
-    rows = variation_rows(questions, ["lr_i", "lr_c"], {}, lambda tasks: dict(engine.ask(tasks)), "rules/3")
+    rows = rows_of(
+        variation_tasks(questions, ["lr_i", "lr_c"]), {}, lambda tasks: dict(engine.ask(tasks)), "rules/3"
+    )
     assert {row["reason"] for row in rows[:4]} == {rules.NOT_ENGLISH} and rows[4]["status"] == "accepted"
     frame = pd.DataFrame([{**row, "dataset": "kites"} for row in rows])
     section = REWRITES_SECTION.build(SimpleNamespace(rewrites=frame))  # type: ignore[arg-type]

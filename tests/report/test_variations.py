@@ -397,13 +397,20 @@ def test_signs_stand_beside_confidence_with_their_gain(make: Make) -> None:
         row("alpha", "original", "semantic_entropy_t0.7", "uncertainty_gain", 0.05, 0.02),
         row("alpha", "original", "entropy", "uncertainty_auroc", 0.76, 0.05),
         row("alpha", "original", "entropy", "uncertainty_gain", 0.01, 0.02),
+        row("alpha", "original", "festa", "uncertainty_auroc", 0.8, 0.05),
+        row("alpha", "original", "festa", "uncertainty_gain", 0.05, 0.02),
+        row("alpha", "original", "festa", "uncertainty_unknown", 40.0, 0),
+        row("beta", "original", "confidence", "uncertainty_auroc", 0.7, 0.05),
+        row("beta", "original", "festa", "uncertainty_unknown", 1200.0, 0),
     )
     shown = part_of(UNCERTAINTY_SECTION, evidence).grids[0]
     assert [column.label.removesuffix(" AUROC %") for column in shown.columns[2:]] == [
-        *("Confidence", "Entropy", "Semantic entropy")
+        *("Confidence", "Entropy", "FESTA", "Semantic entropy")
     ]
-    assert "temperature 0.7" in shown.columns[4].help
-    ((*_, plain, entropy, semantic),) = shown.rows
+    assert "temperature 0.7" in shown.columns[5].help
+    (*_, plain, entropy, festa, semantic), (*_, too_few, _) = shown.rows
+    assert (festa.text, festa.note) == ("80.0", "5.0 (3.0–7.0), too few prompts for 40")
+    assert (too_few.text, too_few.note) == ("–", "too few prompts for 1,200")
     assert (plain.text, plain.note, entropy.tone, semantic.tone) == ("75.0", "", "", "strong")
     assert semantic.note == "5.0 (3.0–7.0)"
 

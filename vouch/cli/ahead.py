@@ -8,34 +8,25 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from vouch.cli.rewriting import Rewriting, by_rules, of_questions, of_rows, wanted
 from vouch.datasets.config import DatasetEntry
 from vouch.datasets.first_pass import Dataset, ItemRows, reject_row, sampled
 from vouch.datasets.raw import RawItem, Rejected, Unusable
 from vouch.params.project import Project
 from vouch.pipeline.errors import UserError
-from vouch.prompts.asking import Reply
 from vouch.prompts.build import COLUMNS, ItemBuilder, Prompts, Rewrites, items_of, keeping
 from vouch.prompts.combination import load_variation
 from vouch.prompts.config import config_of, template_name
 from vouch.prompts.exchange import Exchanges
 from vouch.prompts.exchange import decisions_path as exchanges_path
 from vouch.prompts.fit import Fit
-from vouch.prompts.rewrites.engines.rules import Rules
-from vouch.prompts.rewrites.table import (
-    RewriteTask,
-    clean_rows,
-    cleaned,
-    decisions_path,
-    kinds_of,
-    read_decisions,
-    variation_rows,
-)
+from vouch.prompts.rewrites.table import distinct, variation_tasks
 from vouch.prompts.template import read_template
-from vouch.tables.asked import ACCEPTED, NEGATIONS
+from vouch.tables.asked import ACCEPTED, CLEAN
 
 LOADER = "jsonl"
 MOST = 20_000  # questions that are read: some seconds
-REWRITTEN = 2_000  # different questions that are rewritten by rules: about a second
+REWRITTEN = 2_000  # different questions that are rewritten by rules: some seconds
 Row = Mapping[str, Any]
 
 
@@ -74,11 +65,12 @@ def _names(raw: RawItem) -> list[str]:
 class Ahead(NamedTuple):
     """Rows of the prompts table. exact: whether `vary` will write as many, and not fewer.
 
-    refused: why `prepare` will stop, if it will; then there are no rows.
+    rewriting: of the questions. refused: why `prepare` will stop, if it will; then there is nothing else.
     """
 
     rows: Sequence[Row]
     exact: bool
+    rewriting: Rewriting | None = None
     refused: str = ""
 
 
@@ -96,39 +88,30 @@ def prompts(name: str, project: Project) -> Ahead | None:
         return None
     config = config_of(entry.model_dump(), project.variations, project.outputs)
     template = read_template(config.template, config.variant, config.outputs)
-    rewrites, exact = _rewrites(name, project, asked)
+    rewrites, exact, rewriting = _rewrites(name, project, distinct(asked))
     builder = ItemBuilder(rewrites, Exchanges([]), keeping(config, template))
     making = Prompts(list(map(load_variation, config.variations)), template, config.name, 1, config.asked)
     source = Path(entry.source)
     made = making.of_items(items_of(asked, builder, source), source)
     rows = [row for _, rows in made for row in rows]
-    return Ahead(rows, exact and entry.settings.get("on_error") != "skip")
+    return Ahead(rows, exact and entry.settings.get("on_error") != "skip", rewriting)
 
 
-def _rewrites(name: str, project: Project, rows: Sequence[Row]) -> tuple[Rewrites, bool]:
-    """The rewrites, and whether they are those that will be made.
+def _rewrites(name: str, project: Project, questions: Mapping[str, bool]) -> tuple[Rewrites, bool, Rewriting]:
+    """The rewrites, whether they are those that will be made, and their numbers.
 
     If there are many, or if a model makes them, every question has one of each kind.
     """
-    entry, rewrite, choices = project.datasets[name], project.rewrite, dict[str, bool]()
-    for row in rows:
-        choices[row["question"]] = choices.get(row["question"], False) or row["kind"] == "choice"
-    kinds, cleans = kinds_of(entry.variations or project.variations), name in rewrite.clean
-    if (kinds or cleans) and (rewrite.model or len(choices) > REWRITTEN):
-        every = [
-            (one, kind)
-            for one, choice in choices.items()
-            for kind in kinds
-            if choice or kind not in NEGATIONS
-        ]
-        return Rewrites(
-            {"original": one, "kind": kind, "status": ACCEPTED, "rewrite": one} for one, kind in every
-        ), False
-    decided = {one.task: one for one in read_decisions(decisions_path(name))}
-
-    def propose(tasks: Sequence[RewriteTask]) -> Mapping[RewriteTask, Reply]:
-        return dict(Rules().ask(tasks))
-
-    made = clean_rows(choices, cleans, decided, propose, "rules")
-    made += variation_rows(cleaned(choices, made), kinds, decided, propose, "rules")
-    return Rewrites(made), True
+    kinds = wanted(project, name)
+    if kinds and (project.rewrite.model or len(questions) > REWRITTEN):
+        tasks = variation_tasks(questions, [kind for kind in kinds if kind != CLEAN])
+        return (
+            Rewrites(
+                {"original": one.question, "kind": one.kind, "status": ACCEPTED, "rewrite": one.question}
+                for one in tasks
+            ),
+            False,
+            of_questions(project, name, questions),
+        )
+    made = by_rules(project, name, questions)
+    return Rewrites(made), True, of_rows(len(questions), made)

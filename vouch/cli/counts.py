@@ -16,11 +16,13 @@ from typing import Any
 
 from vouch.cli import ahead
 from vouch.cli.lengths import TEXT_TOKENS, rows_of_pack
+from vouch.cli.rewriting import Rewriting, of_questions, unread, wanted
 from vouch.datasets.config import DatasetEntry
 from vouch.datasets.fetch.download import is_here, locate, promised
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.datasets.first_pass import expectation
 from vouch.datasets.options import BUILT_SCHEMES
+from vouch.datasets.raw import Expected
 from vouch.datasets.read.files import SourceFiles
 from vouch.models.batching import Passes, PlannedRow, count_passes
 from vouch.models.config import ExtractConfig
@@ -33,6 +35,7 @@ from vouch.pipeline.records import intact
 from vouch.prompts.combination import load_variation
 from vouch.prompts.config import config_of
 from vouch.prompts.draft import IMAGES, Item
+from vouch.prompts.rewrites.table import read_questions
 from vouch.prompts.template import read_template
 from vouch.tables.asked import (
     CIRCULAR,
@@ -42,6 +45,7 @@ from vouch.tables.asked import (
     OUTPUTS,
     PROMPTS,
     TEXT,
+    items_path,
     prompts_path,
     repeats,
 )
@@ -71,11 +75,13 @@ class Items:
     """The items of a dataset. count: None if unknown. here: whether they were counted in its source.
 
     groups: whether dialogues or images with several questions were counted, so that there are more items.
+    questions: how many different ones they ask at most.
     """
 
     count: int | None
     here: bool
     groups: bool = False
+    questions: int | None = None
 
     @property
     def text(self) -> str:
@@ -89,17 +95,23 @@ def count_items(name: str, entry: DatasetEntry) -> Items:
     loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
     settings = loader.Settings.model_validate(entry.settings)
     away = entry.source != REMOTE and not Path(entry.source).exists() and hasattr(loader, "expected")
-    if not away and is_here(entry.source, entry.origin):
+    here = not away and is_here(entry.source, entry.origin)
+    number: int | None = None
+    if here:
         source = locate(name, entry.source, entry.origin, getattr(loader, "PLACE", ""))
-        return Items(round(loader.count(source, name, settings) * share), here=True)
-    try:
-        source = promised(entry.origin) if entry.origin else SourceFiles(Path(entry.source))
+        number = loader.count(source, name, settings)
+    counts: Expected = {}
+    with suppress(UserError):  # reported when the source is read
+        if not here:
+            source = promised(entry.origin) if entry.origin else SourceFiles(Path(entry.source))
         counts = expectation(loader, source, name, settings)
-    except UserError:
-        counts = {}  # reported when the source is read
     known = counts.get("items") or counts.get("groups")
-    count = round(min(known) * share) if known else None
-    return Items(count, here=False, groups=bool(known) and "items" not in counts)
+    if number is None and known:
+        number = min(known)
+    count = None if number is None else round(number * share)
+    groups = not here and bool(known) and "items" not in counts
+    most = [one for one in (count, max(counts.get("questions", ()), default=None)) if one is not None]
+    return Items(count, here, groups, questions=min(most, default=None))
 
 
 @dataclass(frozen=True)
@@ -114,7 +126,8 @@ class Count:
     bound: empty if the prompts were counted; `at most` if they are an estimate with every variation on every
     item that may have it, or if some rewrites may be refused; `about` if the number of items or rotations is
     a guess as well. without_images: the same for a model that takes none, to which some variations are the
-    original. refused: why `prepare` will stop at the questions, as far as their words tell.
+    original. refused: why `prepare` will stop at the questions, as far as their words tell. rewriting: the
+    rewrites that will be made; None if there will be no new ones.
     """
 
     prompts: int
@@ -126,6 +139,7 @@ class Count:
     mixed: bool = False
     without_images: "Count | None" = None
     refused: str = ""
+    rewriting: Rewriting | None = None
 
     @property
     def text(self) -> str:
@@ -331,23 +345,39 @@ def count_datasets(
     """Prompts of each dataset: counted in its table or, if `touched` stages will make a new one, in the lines
     of its source, and estimated if these do not tell or if `prepare` will refuse them."""
     return {
-        name: _count_ahead(project, name, items[name])
+        name: _count_ahead(project, name, items[name], touched)
         if f"vary@{name}" in touched
         else count_prompts(prompts_path(name))
         for name in project.datasets
     }
 
 
-def _count_ahead(project: Project, name: str, items: Items) -> Count:
-    refused = ""
+def _count_ahead(project: Project, name: str, items: Items, touched: Collection[str]) -> Count:
+    made = None
     with suppress(UserError):  # of `rewrite` or `vary`, which will say it
-        if made := ahead.prompts(name, project):
-            refused = made.refused
-            if not refused:
-                count = counted(lambda _: made.rows)
-                return count if made.exact else count.at_most
+        made = ahead.prompts(name, project)
+    rewrites = _rewriting(project, name, items, touched, made)
+    if made and not made.refused:
+        count = replace(counted(lambda _: made.rows), rewriting=rewrites)
+        return count if made.exact else count.at_most
     count = estimate(items, project.datasets[name], project.variations, project.outputs)
-    return replace(count, refused=refused)
+    return replace(count, refused=made.refused if made else "", rewriting=rewrites)
+
+
+def _rewriting(
+    project: Project, name: str, items: Items, touched: Collection[str], made: ahead.Ahead | None
+) -> Rewriting | None:
+    """The rewrites of a dataset if `rewrite` will run: of its questions in memory or in the items table."""
+    if f"rewrite@{name}" not in touched or not wanted(project, name):
+        return None
+    if made and made.rewriting:
+        return made.rewriting
+    if f"prepare@{name}" not in touched:
+        try:
+            return of_questions(project, name, read_questions(intact(items_path(name))))
+        except UserError:  # a wrong decision, which `rewrite` will name
+            return None
+    return unread(project, name, items.questions or 0, items.questions == items.count)
 
 
 def judge_prompts(

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from vouch.cli import rewriting
 from vouch.cli.command import argument, command, json_argument, number, wide_argument
 from vouch.cli.counts import (
     Cells,
@@ -35,7 +36,6 @@ from vouch.pipeline.records import check_lock, read_lock
 from vouch.pipeline.state import State, by_reason, states
 from vouch.pipeline.yaml12 import load, loads
 from vouch.prompts.config import config_of, template_name
-from vouch.prompts.rewrites.table import kinds_of
 from vouch.report.formatting import plural
 from vouch.tables.asked import ORIGINAL, OUTPUTS, TEXT
 
@@ -193,6 +193,7 @@ def _named(plan: Plan) -> dict[str, Any]:
         "paper": [asdict(row) | {"cells": row.cells} for row in plan.paper],
         "datasets": _named_datasets(plan.project, plan.items, plan.counts),
         **plan.asked,
+        "rewrites": rewriting.for_programs(_rewritings(plan.counts)),
         "models": plan.models,
         "judge": plan.judged,
         "power": plan.power,
@@ -210,7 +211,6 @@ def _screen(plan: Plan, where: str, options: argparse.Namespace) -> str:
     project, items, counts = plan.project, plan.items, plan.counts
     notes = [
         *_unsupported(project, counts, where),
-        *_rewrites(project, items, plan.stale),
         *_judge(plan.judged),
         *_away(project, items),
         *_refused(counts, plan.stale),
@@ -220,6 +220,7 @@ def _screen(plan: Plan, where: str, options: argparse.Namespace) -> str:
     parts = (
         _head(project, plan.paper),
         _datasets(project, items, counts),
+        rewriting.in_words(project, _rewritings(counts)),
         _asked_in_words(project, plan.asked),
         hours_table(plan.models),
         power_table(plan.power, claims_of(project, items), options),
@@ -231,6 +232,10 @@ def _screen(plan: Plan, where: str, options: argparse.Namespace) -> str:
         paragraphs(_also(plan.only_dvc)),
     )
     return "".join(parts)
+
+
+def _rewritings(counts: Mapping[str, Count]) -> dict[str, rewriting.Rewriting]:
+    return {name: count.rewriting for name, count in counts.items() if count.rewriting}
 
 
 def _head(project: Project, paper: Sequence[PaperModel]) -> str:
@@ -371,17 +376,6 @@ def _unsupported(project: Project, counts: Mapping[str, Count], where: str) -> I
 def _names_outputs(entry: DatasetEntry) -> bool:
     """Whether a dataset's own entry says what its questions are asked for."""
     return config_of(entry.model_dump(), entry.variations or (ORIGINAL,)).outputs is not None
-
-
-def _rewrites(project: Project, items: Mapping[str, Items], stale: set[str]) -> Iterable[str]:
-    count = sum(
-        (items[name].count or 0)
-        * (len(kinds_of(variations_of(project, name))) + (name in project.rewrite.clean))
-        for name in project.datasets
-        if f"rewrite@{name}" in stale
-    )
-    if project.rewrite.model and count:
-        yield f"at most {count} rewrites to ask of {project.rewrite.model}, one a distinct question and kind"
 
 
 def _judge(most: Mapping[str, int]) -> Iterable[str]:

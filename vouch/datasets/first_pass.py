@@ -6,6 +6,7 @@ these names:
 items              entries, rejected ones included
 choice, open       questions with options, and without
 groups             different groups, if the source names groups
+questions          different question texts
 hints              entries with a hint
 images N           entries with N images
 options N          entries with N options
@@ -299,6 +300,7 @@ class Tally:
         self._expected = expected
         self._counts = Counter[str]()
         self._groups: set[str] = set()
+        self._questions: set[str] | None = set() if "questions" in expected else None
 
     def counting(self, entries: Iterable[RawItem | Rejected]) -> Iterator[RawItem | Rejected]:
         """Passes the entries on and counts them."""
@@ -307,11 +309,14 @@ class Tally:
             if isinstance(entry, RawItem):
                 self._counts.update(_counted_names(entry))
                 self._groups |= set() if entry.group is None else {entry.group}
+                if self._questions is not None:
+                    self._questions.add(entry.question)
             yield entry
 
     def check(self, where: str) -> None:
         """Raises UserError if a count is not as expected."""
         self._counts["groups"] = len(self._groups)
+        self._counts["questions"] = len(self._questions or ())
         different = [
             f"{key}: {' or '.join(f'{value:,}' for value in sorted(values))} expected, "
             f"{self._counts[key]:,} found"

@@ -6,6 +6,8 @@ of the answers to the original prompts (larger is surer):
 
 variations        entropy of the answers to reworded, blurred, brightened and reordered prompts, negated
                   (Zhang et al. 2024, VL-Uncertainty, arXiv 2411.11919)
+festa             divergence from an ideal model, negated: it keeps its answer to prompts of equal meaning and
+                  changes it if the prompt flips the correct one (Bhattacharya et al. 2025, arXiv 2509.16648)
 semantic_entropy  entropy of the answers in sampled texts, negated (Farquhar et al. 2024, the discrete form)
 p_true            the probability that the model gives to its answer being true (Kadavath et al. 2022)
 vase              semantic entropy contrasted with samples for a blurred image (Liao et al. 2025, arXiv
@@ -36,7 +38,14 @@ from vouch.metrics.intervals import about, centred, signed_interval
 from vouch.metrics.join import Block
 from vouch.metrics.label_free import PER_TEXT
 from vouch.metrics.metric import ALL, CLEAN, SHARE, Figure, declare, mean_figure
-from vouch.metrics.perturbation import AVERAGED, Predictions, PromptIndex, certainty, original_figures
+from vouch.metrics.perturbation import (
+    AVERAGED,
+    Predictions,
+    PromptIndex,
+    certainty,
+    consistent,
+    original_figures,
+)
 from vouch.metrics.repeated_prompts import (
     FirstSamples,
     debiased,
@@ -53,20 +62,26 @@ from vouch.metrics.text.scoring import read_samples, sampled_agreement
 from vouch.metrics.text.texts import VERBALISED, TextBlock
 from vouch.metrics.uncertainty import (
     CONFIDENCE,
+    FESTA,
+    LEAST_COMPLEMENTARY,
+    LEAST_EQUIVALENT,
     AnswerInformation,
     clustered_entropy,
+    festa,
     image_information,
     uncertainty_figures,
     vision_amplified_entropy,
 )
 from vouch.tables import MEANINGS, WITHOUT_IMAGE
 from vouch.tables.asked import (
+    COMPLEMENT,
     INITIAL,
     KEPT,
     LETTERS,
     ORIGINAL,
     OUTPUTS,
     P_TRUE,
+    SWAPPED,
     TEXT,
     TYPOGRAPHIC,
     TYPOGRAPHIC_CONTROL,
@@ -245,7 +260,7 @@ def option_estimates(parts: Mapping[str, Predictions], blocks: Mapping[str, Bloc
         for name, values in (("vauq", -pairs.image.uncertainty), ("corrected", pairs.image.corrected)):
             estimates[name] = np.full(len(part), np.nan)
             estimates[name][pairs.rows] = values
-    return _known(estimates)
+    return _known(estimates) | festa_estimate(parts, part)
 
 
 def text_estimates(
@@ -281,20 +296,23 @@ def text_estimates(
             where = np.array([row_of.get(blurred.items[row], -1) for row in others], dtype=np.int64)
             noisy = where[where >= 0], noisy_answers[where >= 0]
             estimates[f"vase_{named}"] = -vision_amplified_entropy((rows, answers), noisy, count)
-    return _known(estimates | {"variations": -variation_entropy(parts, parts[ORIGINAL])})
+    part = parts[ORIGINAL]
+    return _known(estimates | {"variations": -variation_entropy(parts, part)}) | festa_estimate(parts, part)
+
+
+def equivalent(parts: Mapping[str, Predictions]) -> list[Predictions]:
+    """Answers to prompts that ask the same as the original one: reworded, visual and reordered ones."""
+    families = set(AVERAGED["reformulation"])
+    return [
+        part
+        for name, part in parts.items()
+        if part.effect == KEPT and (name == "option_order" or set(part.family.split("+")) <= families)
+    ]
 
 
 def variation_entropy(parts: Mapping[str, Predictions], plain: Predictions) -> Floats:
     """[n] entropy in nats of the answers to an item's prompts of equal meaning; NaN for fewer than two."""
-    asked = [
-        part
-        for name, part in parts.items()
-        if part.effect == KEPT
-        and (
-            name in (ORIGINAL, "option_order")
-            or set(part.family.split("+")) <= set(AVERAGED["reformulation"])
-        )
-    ]
+    asked = [plain, *equivalent(parts)]
     items = np.concatenate([part.items for part in asked])
     answers = np.concatenate([part.answers for part in asked])
     return clustered_entropy(items, answers, int(items.max(initial=0)) + 1)[plain.items]
@@ -305,6 +323,32 @@ def _meaning(name: str, temperature: float | None) -> str:
     if temperature is None:
         return "variations" if name == "variation_entropy" else ""
     return f"semantic_entropy_t{temperature:g}" if name == "semantic_entropy" else ""
+
+
+def festa_estimate(parts: Mapping[str, Predictions], plain: Predictions) -> Estimates:
+    """`festa` [n], negated, NaN for an item that was asked too few prompts; empty if no item was asked any.
+
+    An answer that cannot be read is neither the same nor another one.
+    """
+    flipped = [part for part in parts.values() if part.effect in (COMPLEMENT, SWAPPED)]
+    sides = ((equivalent(parts), LEAST_EQUIVALENT), (flipped, LEAST_COMPLEMENTARY))
+    if not any(asked for asked, _ in sides):
+        return {}
+    shares = (_share(asked, plain, least) for asked, least in sides)
+    return {FESTA: -festa(*shares)}
+
+
+def _share(asked: Sequence[Predictions], plain: Predictions, least: int) -> Floats:
+    """[n] share of an item's prompts with the answer that the one to the original demands; NaN for fewer
+    prompts than `least`."""
+    size = int(plain.items.max(initial=-1)) + 1
+    sums, counts = np.zeros(size), np.zeros(size)
+    for part in asked:
+        values = consistent(part, plain)
+        known = ~np.isnan(values)
+        sums += np.bincount(part.items[known], values[known], size)
+        counts += np.bincount(part.items[known], minlength=size)
+    return np.where(counts >= least, sums / np.maximum(counts, 1), np.nan)[plain.items]
 
 
 def _known(estimates: Estimates) -> Estimates:

@@ -5,8 +5,9 @@ the fall in predictive entropy that an image causes the Image-Information Score,
 with), and use H - alpha IS with alpha = 0.5 as uncertainty. They mask the region that the model attends to;
 here the whole image is blank, blurred, exchanged or left out, and Y is an option instead of a token.
 
-`clustered_entropy` counts the meanings of sampled answers. `uncertainty_figures` compares estimates on the
-same answers; every bootstrap with the same seed draws the same groups, so differences of draws are paired.
+`clustered_entropy` counts the meanings of sampled answers. `festa` compares the answers to changed prompts
+with those of an ideal model (Bhattacharya et al. 2025). `uncertainty_figures` compares estimates on the same
+answers; every bootstrap with the same seed draws the same groups, so differences of draws are paired.
 """
 
 from collections.abc import Mapping
@@ -90,10 +91,26 @@ def vision_amplified_entropy(
     return np.where((times[0] > 1) & (times[1] > 1), np.round(entropies, DIGITS), np.nan)
 
 
+LEAST_EQUIVALENT, LEAST_COMPLEMENTARY = 2, 1
+"""Prompts that an item needs for FESTA: those that keep the answer, those that change it."""
+_SMALLEST = 1e-10  # share, as in the authors' code (iiscleap/mllm-uncertainty-estimation)
+
+
+def festa(kept: Floats, changed: Floats) -> Floats:
+    """[n] U_FES + U_FCS of FESTA in nats, 0 (surest) ... 46; NaN if a share is (Bhattacharya et al. 2025).
+
+    kept [n]: share of the functionally equivalent prompts of an item with the answer to the original prompt.
+    changed [n]: share of its functionally complementary prompts with another answer. An ideal model has a
+    share of 1, so each divergence KL(ideal || model) is -log of the share; a share of 0 counts as 1e-10.
+    """
+    u_fes, u_fcs = (np.log1p(_SMALLEST) - np.log(share + _SMALLEST) for share in (kept, changed))
+    return np.asarray(np.round(u_fes + u_fcs, DIGITS) + 0.0)
+
+
 declare(
     "uncertainty_auroc",
     "AUROC",
-    "by an uncertainty estimate, on the answers of which all estimates are known",
+    "by an uncertainty estimate, on the answers of which all estimates are known; FESTA by itself",
     better="higher",
     unit=SHARE,
     source="Mann and Whitney 1947",
@@ -104,15 +121,26 @@ declare(
     "an uncertainty estimate minus the plain confidence on the same answers",
     better="higher",
 )
-CONFIDENCE = "confidence"
-"""The estimate that others are compared with."""
+declare(
+    "uncertainty_unknown",
+    "Unknown",
+    "answers for which an uncertainty estimate is unknown, because too few prompts were asked",
+    unit="answers",
+)
+CONFIDENCE, FESTA = "confidence", "festa"
+"""CONFIDENCE is the estimate that others are compared with."""
 
 
 class UncertaintyEstimate(NamedTuple):
-    """label: heads a column. help: explains the estimate."""
+    """label: heads a column. help: explains the estimate.
+
+    partial: it is known for some answers only, so it is compared with confidence on these, and the other
+    estimates on all answers.
+    """
 
     label: str
     help: str
+    partial: bool = False
 
 
 ESTIMATES = {
@@ -126,6 +154,12 @@ ESTIMATES = {
     "vauq": UncertaintyEstimate("VAUQ", "entropy minus half the image information"),
     "variations": UncertaintyEstimate(
         "Variations", "semantic entropy of the answers to reworded and disturbed prompts"
+    ),
+    FESTA: UncertaintyEstimate(
+        "FESTA",
+        "divergence from an ideal model: the same answer to prompts of equal meaning "
+        f"({LEAST_EQUIVALENT} or more), another one to prompts that flip it ({LEAST_COMPLEMENTARY} or more)",
+        partial=True,
     ),
     "agreement": UncertaintyEstimate("Agreement", "share of the samples that give the same answer"),
     "semantic_entropy": UncertaintyEstimate("Semantic entropy", "of the answers of the samples"),
@@ -143,8 +177,25 @@ def uncertainty_figures(
     """uncertainty_auroc of every estimate, and uncertainty_gain, its lead over CONFIDENCE; by score.
 
     estimates: [n] larger is surer, NaN if unknown; only rows on which all are known count, so that all use
-    the same rows. correct: [n] 0 ... 1. Empty if there is nothing to compare, or all are correct.
+    the same rows. A partial estimate is left out of that: it has figures of its own rows, and
+    uncertainty_unknown, the number of the other ones. correct: [n] 0 ... 1. Empty if there is nothing to
+    compare, or all are correct.
     """
+    partial = [name for name in estimates if name in ESTIMATES and ESTIMATES[name].partial]
+    common = {name: values for name, values in estimates.items() if name not in partial}
+    figures = _figures(common, correct, groups, seed)
+    for name in partial if figures else ():
+        pair = {CONFIDENCE: estimates[CONFIDENCE], name: estimates[name]}
+        figures += [one for one in _figures(pair, correct, groups, seed) if one.score == name]
+        counted = ~np.isnan([correct, estimates[CONFIDENCE]]).any(axis=0)
+        unknown = np.isnan(estimates[name][counted])
+        if unknown.any():
+            figures.append(Figure(name, "uncertainty_unknown", float(unknown.sum()), len(unknown)))
+    return figures
+
+
+def _figures(estimates: Mapping[str, Floats], correct: Floats, groups: Ints, seed: int) -> list[Figure]:
+    """The same of estimates that are compared on the same rows."""
     known = ~np.isnan([correct, *estimates.values()]).any(axis=0)
     if CONFIDENCE not in estimates or len(estimates) < 2 or not known.any():
         return []

@@ -38,6 +38,7 @@ _PAPERS: Expected = {
     "items": {4377},
     "groups": {1176},
     "hints": {322},
+    "questions": {382},
     **counted("answer", _LETTERS, 1166, 1166, 1077, 968),
     **counted("options", (4, 3, 2), 3911, 288, 178),
 }

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,7 @@ _OWNER = re.compile("['’]s?$")
 _NEGATED = re.compile("n['’]t$")
 
 
+@lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """What the forms of an English word share: `closer`, `closest` and `close` are `clos`."""
     word = _OWNER.sub("", word)

@@ -13,7 +13,7 @@ text      the words; with `accept` those that were accepted, so that another rew
 by, why   who decided, and the reason; optional
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.prompts.asking import Reply
 from vouch.prompts.rewrites.checks import failures, unfit
 from vouch.prompts.rewrites.content import instruction
-from vouch.tables.asked import ACCEPTED, BY_HAND, CLEAN, KINDS, NEGATIONS, REJECTED
+from vouch.tables.asked import ACCEPTED, BY_HAND, CLEAN, ITEMS, KINDS, NEGATIONS, REJECTED
 from vouch.tables.decisions import OPTIONAL, csv_text, decided_rows
 from vouch.tables.table import per_dataset
 from vouch.tables.thoughts import apart
@@ -154,6 +154,23 @@ def decisions_text(decisions: Iterable[RewriteDecision]) -> str:
     return csv_text(COLUMNS, rows)
 
 
+def distinct(rows: Iterable[Mapping[str, Any]]) -> dict[str, bool]:
+    """Distinct questions, in the order of the items -> whether some item asks them with options.
+
+    rows: of the items table, with `question` and `kind`.
+    """
+    questions: dict[str, bool] = {}
+    for row in rows:
+        questions[row["question"]] = questions.get(row["question"], False) or row["kind"] == "choice"
+    return questions
+
+
+def read_questions(path: Path) -> dict[str, bool]:
+    """The same of an items table. Raises UserError."""
+    batches = ITEMS.open(path).iter_batches(columns=["question", "kind"], use_threads=False)
+    return distinct(row for batch in batches for row in batch.to_pylist())
+
+
 HAND = "hand"
 Row = Mapping[str, Any]
 Propose = Callable[[Sequence[RewriteTask]], Mapping[RewriteTask, Reply]]
@@ -165,16 +182,22 @@ def kinds_of(variations: Iterable[str]) -> list[str]:
     return [kind for kind in KINDS if kind in parts]
 
 
-def clean_rows(
-    questions: Iterable[str],
-    all_questions: bool,
-    decided: Mapping[RewriteTask, RewriteDecision],
-    propose: Propose,
-    rewriter: str,
-) -> list[Row]:
-    """Rows of the kind `clean`: for all questions, or for those that a person decided about."""
-    tasks = [RewriteTask(question, CLEAN) for question in questions]
-    return _rows([task for task in tasks if all_questions or task in decided], decided, propose, rewriter)
+def clean_tasks(
+    questions: Iterable[str], all_questions: bool, decided: Collection[RewriteTask]
+) -> list[RewriteTask]:
+    """Tasks of the kind `clean`: for all questions, or for those that a person decided about."""
+    tasks = (RewriteTask(question, CLEAN) for question in questions)
+    return [task for task in tasks if all_questions or task in decided]
+
+
+def variation_tasks(questions: Mapping[str, bool], kinds: Sequence[str]) -> list[RewriteTask]:
+    """Tasks of the other kinds. Those that flip the answer are only for questions with options."""
+    return [
+        RewriteTask(question, kind)
+        for question, choice in questions.items()
+        for kind in kinds
+        if choice or kind not in NEGATIONS
+    ]
 
 
 def cleaned(questions: Mapping[str, bool], rows: Iterable[Row]) -> dict[str, bool]:
@@ -191,30 +214,14 @@ def cleaned(questions: Mapping[str, bool], rows: Iterable[Row]) -> dict[str, boo
     return left
 
 
-def variation_rows(
-    questions: Mapping[str, bool],
-    kinds: Sequence[str],
-    decided: Mapping[RewriteTask, RewriteDecision],
-    propose: Propose,
-    rewriter: str,
-) -> list[Row]:
-    """Rows of the other kinds. Rewrites that flip the answer are made only for questions with options."""
-    tasks = [
-        RewriteTask(question, kind)
-        for question, choice in questions.items()
-        for kind in kinds
-        if choice or kind not in NEGATIONS
-    ]
-    return _rows(tasks, decided, propose, rewriter)
-
-
-def _rows(
+def rows_of(
     tasks: Sequence[RewriteTask],
     decided: Mapping[RewriteTask, RewriteDecision],
     propose: Propose,
     rewriter: str,
 ) -> list[Row]:
-    proposals = propose([task for task in tasks if _needs_proposal(decided.get(task))])
+    """A row for each task: what a person decided, or the rewriter's proposal and its checks."""
+    proposals = propose([task for task in tasks if needs_proposal(decided.get(task))])
     return [
         _by_hand(decided[task], proposals.get(task), rewriter)
         if task in decided
@@ -223,7 +230,8 @@ def _rows(
     ]
 
 
-def _needs_proposal(decision: RewriteDecision | None) -> bool:
+def needs_proposal(decision: RewriteDecision | None) -> bool:
+    """Whether the rewriter is asked, given what a person decided about a task."""
     return decision is None or (decision.decision == ACCEPT and not decision.text)
 
 

@@ -4,6 +4,7 @@ Its other sections are in answering.py, transfer.py and protocols.py.
 """
 
 import re
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -255,29 +256,33 @@ UNCERTAINTY_TEXT = Markup(
     """\
 AUROC of every uncertainty estimate on the same answers to the original prompts. In small print: the gain over
 plain confidence, in points, with a paired 95&#8239;% interval. In bold if it is better than plain confidence:
-the whole interval is above 0. With fewer than {MINIMUM} independent questions there is no interval, and
-nothing is in bold.""".replace("{MINIMUM}", str(MINIMUM))
+the whole interval is above 0. FESTA needs prompts that keep the answer and prompts that change it. It is
+compared on the answers that have both; the number of the others is in small print. With fewer than {MINIMUM}
+independent questions there is no interval, and nothing is in bold.""".replace("{MINIMUM}", str(MINIMUM))
 )
 _SAMPLED = re.compile(r"(.+)_t([0-9.e-]+)")
 
 
 def _column(estimate: str) -> Column:
     sampled = _SAMPLED.fullmatch(estimate)
-    label, help = ESTIMATES[sampled[1] if sampled else estimate]
+    label, help, _ = ESTIMATES[sampled[1] if sampled else estimate]
     at = f", temperature {sampled[2]}" if sampled else ""
     return Column(f"{label} AUROC %", help + at, True)
 
 
 def _uncertainty_cell(evidence: Evidence, dataset: str, model: str, output: str, estimate: str) -> Cell:
-    number = evidence.number(dataset, model, "uncertainty_auroc", estimate, output=output)
-    gain = evidence.number(dataset, model, "uncertainty_gain", estimate, output=output)
+    number, gain, unknown = (
+        evidence.number(dataset, model, f"uncertainty_{what}", estimate, output=output)
+        for what in ("auroc", "gain", "unknown")
+    )
+    few = f"too few prompts for {formatting.count(int(unknown.value))}" if unknown and unknown.value else ""
     if number is None:
-        return MISSING
+        return replace(MISSING, note=few)
     text = formatting.number(100 * number.value, 1)
     if gain is None:
         return Cell(text, key=number.value)
     ends = formatting.bracketed(gain.low, gain.high, 1, 100)
-    note = f"{formatting.number(100 * gain.value, 1)}{ends}"
+    note = ", ".join(filter(None, (f"{formatting.number(100 * gain.value, 1)}{ends}", few)))
     better = gain.excludes_zero and gain.value > 0
     return Cell(text, note, number.value, tone="strong" if better else "")
 
@@ -285,7 +290,8 @@ def _uncertainty_cell(evidence: Evidence, dataset: str, model: str, output: str,
 def _uncertainty_blocks(evidence: Evidence, dataset: str) -> list[Block]:
     """A table for each request type that has uncertainty estimates."""
     frame = evidence.headlines
-    frame = frame[(frame["dataset"] == dataset) & (frame["metric"] == "uncertainty_auroc")]
+    shown = ("uncertainty_auroc", "uncertainty_unknown")
+    frame = frame[(frame["dataset"] == dataset) & frame["metric"].isin(shown)]
     blocks: list[Block] = []
     for output in evidence.outputs(dataset):
         known = set(frame.loc[frame["output"] == output, "score"])
