@@ -113,7 +113,7 @@ def test_what_an_entry_may_not_say(small: dict[str, Any], entry: dict[str, Any],
         (
             "score",
             {"other_spelling": ["tiny"]},
-            "score.other_spelling: unknown name tiny; did you mean tiny_",
+            "score.other_spelling (models, helpers, models.lock): unknown name tiny; did you mean tiny_",
         ),
         ("score", {"scores": ["x" * 99]}, f"score.scores: unknown name {'x' * 60}; valid: "),
         ("score", {"x" * 99: 1}, f"unknown key score.{'x' * 60}; valid: "),

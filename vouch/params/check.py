@@ -258,7 +258,10 @@ def _check_helpers(project: Project, locked: Models) -> Problems:
             yield from _known(
                 [engine], plugins("vouch/prompts/asking"), f"{MODELS}: models.{name}.engine, to write"
             )
-    yield from _known(project.score.other_spelling, project.sources, "score.other_spelling")
+    known = sorted({*project.sources, *locked.models})  # a profile may name a model that it is run without
+    yield from _known(
+        project.score.other_spelling, known, "score.other_spelling (models, helpers, models.lock)"
+    )
     for key, name in (("images", embed.images.model), ("texts", embed.texts.model)):
         if name is not None:
             yield from _known([name], project.sources, f"embed.{key}.encoder ({PINS}; models and helpers)")
