@@ -71,6 +71,37 @@ def test_a_pickle_that_would_run_code_is_refused_and_nothing_is_left(
     assert not ran.exists() and not (bare / "new").exists()
 
 
+def _itself() -> dict[str, object]:
+    """A mapping that holds itself."""
+    values: dict[str, object] = {"w": torch.ones(2)}
+    return {**values, "more": values.setdefault("self", values)}
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"w": torch.ones(2, dtype=torch.complex128)}, "cannot be written as safetensors"),
+        ({"w": torch.zeros(1).expand(1 << 40)}, "w: larger than its file"),
+        ({"a": {"b": torch.ones(2)}, "a.b": torch.zeros(2)}, "has two tensors a.b"),
+        (_itself(), "mappings in mappings, 50 deep"),
+        ({"w": torch.eye(3).to_sparse(), "epoch": 3}, "holds no tensors"),
+        ({"w": os.mkdir}, "is not only tensors (it names posix.mkdir)"),
+    ],
+)
+def test_what_safetensors_cannot_hold_is_refused(
+    old: Path, bare: Path, vouch: Vouch, values: dict[str, object], why: str
+) -> None:
+    torch.save(values, old / "more.pt")
+    assert why in vouch("convert", old, bare / "new", status=1)
+    assert not (bare / "new").exists()
+
+
+def test_two_files_of_one_new_name_are_refused(old: Path, bare: Path, vouch: Vouch) -> None:
+    (old / "tower/vit.safetensors").write_bytes(b"other weights")
+    said = vouch("convert", old, bare / "new", status=1)
+    assert "would become vit.safetensors, as vit.pth does; move one of the two away" in said
+
+
 @pytest.mark.parametrize(
     ("source", "target", "why"),
     [

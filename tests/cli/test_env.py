@@ -64,26 +64,36 @@ def test_an_environment_holds_what_its_file_names(drivers: Path, vouch: Vouch) -
     assert vouch("env") == "env: small: .vouch/envs/small\n"
     with (drivers / "small.txt").open("a") as file:
         file.write("# more\n")
+    Path(".vouch/envs/.small.host.1.part/lib").mkdir(parents=True)  # of a build that was killed
     assert "built in" in vouch("env", "small")
+    assert not list(Path(".vouch/envs").glob("*.part"))
+    python.unlink()
+    assert "not here" in vouch("env") and "built in" in vouch("env", "small")
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
         (f"{NAME}==1.0 --hash=sha256:{'0' * 64}\n", "uv cannot install what drivers/bad.txt names"),
-        (f"{NAME}==1.0\n", "uv cannot install what drivers/bad.txt names"),
-        (f"{NAME}>=1\n", "is no NAME==VERSION; write the file with"),
+        (f"{NAME}==1.0\n", "is no NAME==VERSION with --hash=sha256:...; write the file with"),
+        (f"{NAME}>=1\n", "drivers/bad.txt: 'ours_for_tests>=1' is no NAME==VERSION"),
+        ("torch==2.1.2\n", "is no NAME==VERSION with"),
         ("-e ../elsewhere\n", "is no NAME==VERSION"),
+        (f"{NAME}==1.0 @ https://host/x.whl --hash=sha256:{'0' * 64}\n", "is no NAME==VERSION"),
+        (f"{NAME}==1.0 --hash=sha256:{'0' * 64} \\\n--index-url=https://host\n", "is no NAME==VERSION"),
+        ("# \udcff\n", "drivers/bad.txt: not readable as UTF-8"),
         ("# python 3.2\n", "uv cannot install a Python 3.2"),
     ],
 )
 def test_what_is_not_pinned_is_refused_and_leaves_nothing(
     drivers: Path, vouch: Vouch, text: str, why: str
 ) -> None:
-    (drivers / "bad.txt").write_text(text)
+    (drivers / "bad.txt").write_text(text, "utf-8", "surrogateescape")
     assert why in vouch("env", "bad", status=1)
     assert not any(Path(".vouch/envs").glob("*bad*[!k]"))
 
 
 def test_an_unknown_environment(drivers: Path, vouch: Vouch) -> None:
-    assert "drivers: no environment smal; did you mean small? valid: small" in vouch("env", "smal", status=1)
+    assert "drivers: no environment 'smal' (its name has a-z, 0-9 and _); did you mean small?" in vouch(
+        "env", "smal", status=1
+    )

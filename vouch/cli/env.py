@@ -12,7 +12,7 @@ from pathlib import Path
 
 from vouch.cli.command import argument, command
 from vouch.models.program.identity import CUDA, DRIVERS, ENVIRONMENTS, variable
-from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.errors import UserError, did_you_mean, reason
 from vouch.pipeline.files import replacing_folder
 from vouch.pipeline.locks import locked
 
@@ -21,7 +21,11 @@ COMPILED = ["--compile-bytecode"]  # drivers write none, and would compile torch
 MARK = "made-from"
 PATIENCE_SECONDS = 3600.0
 _PYTHON = re.compile(r"^# python (3\.\d+)\s*$", re.MULTILINE)
-_REQUIREMENT = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+)")
+_NAME = re.compile("[a-z][a-z0-9_]*")  # as in models.lock
+_REQUIREMENT = re.compile(
+    r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9.+!_-]+)( ;[^\n\\]+)?"
+    r"(\s+(\\\n\s*)?--hash=sha256:[0-9a-f]{64})+\s*"
+)
 _TORCH = ("torch", "torchvision", "torchaudio")  # what has a CPU build of its own
 
 
@@ -41,8 +45,8 @@ def run(options: argparse.Namespace) -> int:
 
     drivers/NAME.txt lists every package with its version and the digests of its files. uv installs exactly
     these into .vouch/envs/NAME, and nothing elsewhere: what it downloads stays in .vouch/envs/.cache, unless
-    UV_CACHE_DIR names another place. The first line may name Python's version (`# python
-    3.10`), which must be on this machine. A finished environment is left alone until its file changes.
+    UV_CACHE_DIR names another place. The first line may name Python's version (`# python 3.10`), which must
+    be on this machine. A finished environment is left alone until its file changes.
 
     On Linux, a CPU build of torch is not on PyPI. It comes from the folders that uv is told to look into
     (UV_FIND_LINKS), else from PyTorch's index, and is the one package whose digest is not checked.
@@ -53,10 +57,13 @@ def run(options: argparse.Namespace) -> int:
       vouch env                    which environments there are
       vouch env qwen_vl
     """
-    known = sorted(path.stem for path in DRIVERS.glob("*.txt"))
+    known = sorted(path.stem for path in DRIVERS.glob("*.txt") if _NAME.fullmatch(path.stem))
     for name in options.names:
         if name not in known:
-            raise UserError(f"{DRIVERS}: no environment {name:.60}; {did_you_mean(name, known)}")
+            raise UserError(
+                f"{DRIVERS}: no environment {name!r:.60} (its name has a-z, 0-9 and _); "
+                f"{did_you_mean(name, known)}"
+            )
     for name in options.names:
         print(f"env: {name}: {_build(name, options.torch)}", flush=True)
     if not options.names:
@@ -71,18 +78,28 @@ def _state(name: str) -> str:
     if named := os.environ.get(variable(name)):
         return f"{named} ({variable(name)})"
     path = ENVIRONMENTS / name
-    return f"{path}" if (path / MARK).is_file() else f"not here; `vouch env {name}` builds it"
+    return f"{path}" if _whole(path) else f"not here; `vouch env {name}` builds it"
+
+
+def _whole(path: Path) -> bool:
+    """Whether an environment was built to its end, and the Python that it was made from is still there."""
+    return (path / MARK).is_file() and os.access(path / "bin/python", os.X_OK)
 
 
 def _build(name: str, torch: str) -> str:
     """Builds an environment, unless it is there; a line that says what was done. Raises UserError."""
     file, path = DRIVERS / f"{name}.txt", ENVIRONMENTS / name
-    text = file.read_text(encoding="utf-8")
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{file}: not readable as UTF-8 ({reason(error)}); write it again") from None
     cpu = _cpu(torch)
     mark = f"{hashlib.sha256(text.encode()).hexdigest()} {'cpu' if cpu else 'default'}\n"
     ENVIRONMENTS.mkdir(parents=True, exist_ok=True)
     with locked(ENVIRONMENTS / f".{name}.lock", PATIENCE_SECONDS, f"env {name}", "built"):
-        if (path / MARK).is_file() and (path / MARK).read_text("ascii") == mark:
+        for left in ENVIRONMENTS.glob(f".{name}.*.part"):  # of a build that was killed
+            shutil.rmtree(left)
+        if _whole(path) and (path / MARK).read_text("ascii") == mark:
             return f"up to date in {path}"
         with replacing_folder(path) as folder:
             _install(text, file, folder, cpu)
@@ -106,7 +123,7 @@ def _install(text: str, file: Path, folder: Path, cpu: bool) -> None:
         f"a Python {python}",
         f"put `python{python}` on PATH, or change the first line of {file}",
     )
-    into, blocks = ["--python", str(folder / "bin/python")], list(_blocks(text))
+    into, blocks = ["--python", str(folder / "bin/python")], list(_blocks(text, file))
     built = [one for one in blocks if cpu and _own_build(one)]
     rest = folder / "requirements.txt"
     rest.write_text("".join(one for one in blocks if one not in built), "utf-8")
@@ -127,20 +144,22 @@ def _install(text: str, file: Path, folder: Path, cpu: bool) -> None:
     rest.unlink()
 
 
-def _blocks(text: str) -> Iterator[str]:
-    """The requirements of a file, each with its digests. Raises UserError for one without a version."""
+def _blocks(text: str, file: Path) -> Iterator[str]:
+    """The requirements of a file, each with its digests. Raises UserError for any other line."""
     lines = [
         line
         for line in text.replace("\\\n", "\\\0").split("\n")
         if line.strip() and not line.lstrip().startswith("#")
     ]
     for line in lines:
-        if not _REQUIREMENT.match(line):
+        block = line.replace("\\\0", "\\\n") + "\n"
+        if not _REQUIREMENT.fullmatch(block):
+            first = line.partition("\0")[0].removesuffix("\\").strip()
             raise UserError(
-                f"{DRIVERS}: {line.partition(chr(0))[0].strip()!r:.80} is no NAME==VERSION; write the file "
-                "with `uv pip compile --generate-hashes NAME.in`"
+                f"{file}: {first!r:.80} is no NAME==VERSION with --hash=sha256:...; "
+                f"write the file with `uv pip compile --generate-hashes {file.with_suffix('.in')} -o {file}`"
             )
-        yield line.replace("\\\0", "\\\n") + "\n"
+        yield block
 
 
 def _own_build(block: str) -> bool:
