@@ -1,7 +1,6 @@
 """InternVL2 of all sizes by its authors' code.
 
-program.code is the folder internvl_chat of a clone of OpenGVLab/InternVL.
-The folder may be that of the hub, which has a copy of this code: it is not run. Conversation and image are
+The model's folder may be that of the hub, whose copy of this code is not run. Conversation and image are
 prepared as by eval/mmbench/evaluate_mmbench.py with --dynamic. Setting:
 
     tiles  the most tiles of an image, its thumbnail not counted; 6. The model cards have 12

@@ -1,16 +1,15 @@
-"""LLaMA-Adapter V2 by the code that ReForm-Eval measured it with: program.code is a clone of that repository.
+"""LLaMA-Adapter V2 by the code that ReForm-Eval measured it with.
 
-Its folder models/interfaces/adapterv2_llama is a copy of OpenGVLab/LLaMA-Adapter, under GPL-3.0. The model's
-folder is what `vouch convert` makes of a folder with Meta's LLaMA: tokenizer.model and the folder 7B. In
-program.parts there are two more:
+That is a copy of OpenGVLab/LLaMA-Adapter, under GPL-3.0, in the folder models/interfaces/adapterv2_llama. The
+model's folder is what `vouch convert` makes of a folder with Meta's LLaMA: tokenizer.model and the folder 7B.
+program.parts names two more:
 
     clip     the folder of a CLIP with open_clip_model.safetensors (timm/vit_large_patch14_clip_224.openai)
     weights  what `vouch convert` makes of a folder with the adapter's checkpoint
 
 Settings:
 
-    checkpoint  name of the checkpoint's file, without its ending; BIAS-7B
-    size        folder of LLaMA's weights; 7B
+    checkpoint  name of the checkpoint's file, without its ending; BIAS-7B. Its end names LLaMA's folder
     vision      sizes of the layers between CLIP and LLaMA that are not the authors', by their names
 
 Prompt, image and the place of the letter are those of models/interfaces/llama_adapterv2_interface.py.
@@ -37,8 +36,9 @@ SYSTEM = (
     "Write a response that appropriately completes the request."
 )
 MOST = 1400  # tokens of prompt and answer
-VISION = {"v_embed_dim": 768, "v_depth": 8, "v_num_heads": 16, "v_mlp_ratio": 4.0}
-ADAPTER = "model."  # of a checkpoint's tensors
+CLIP = "open_clip_model.safetensors"
+ADAPTER = "models.interfaces.adapterv2_llama.llama_adapter"
+TUNED = "model."  # before the name of a tensor of the adapter's checkpoint
 
 
 class Words:
@@ -61,66 +61,60 @@ class Model(TorchModel):
 
     def __init__(self, start: Any) -> None:
         super().__init__(start)
-        self.words = str(Path(start.folder) / "tokenizer.model")
-        self.tokenizer = Words(self.words)
+        self.tokenizer = Words(str(Path(start.folder, "tokenizer.model")))
 
     def load(self) -> None:
-        """See Model.load. The authors want a GPU, fetch CLIP and open pickles; here they get the parts."""
+        """See Model.load. The authors want a GPU, fetch files and open pickles; here they get the parts."""
         import torch
-        from models.interfaces.adapterv2_llama.llama_adapter import LLaMA_adapter
+        from models.interfaces.adapterv2_llama import llama_adapter
         from safetensors.torch import load_file
 
         self.device, self.dtype = self.choose_device()
-        settings, parts = self.start.settings, self.start.parts
-        llama = Path(self.start.folder) / settings.get("size", "7B")
-        tower = str(Path(parts["clip"]) / "open_clip_model.safetensors")
-        name = settings.get("checkpoint", "BIAS-7B")
-        tuned = load_file(str(Path(parts["weights"]) / f"{name}.safetensors"))
-        tuned = {key[len(ADAPTER) :]: one for key, one in tuned.items() if key.startswith(ADAPTER)}
-        ranks = [len(one) for key, one in tuned.items() if key.endswith("lora_wq_l1.weight")]
+        settings, own = self.start.settings, llama_adapter.LLaMA_adapter
+        tower, name = str(Path(self.start.parts["clip"], CLIP)), settings.get("checkpoint", "BIAS-7B")
+        tuned = self._tuned(name)
+
+        def built(llama: str, *names: Any, **given: Any) -> Any:
+            model = own(llama, *names, **{**given, **settings.get("vision", {})})
+            for path in sorted(Path(llama).glob("*.safetensors")):
+                model.llama.load_state_dict(load_file(str(path)), strict=False)
+            return model
 
         def kind(wanted: Any) -> None:
             torch.set_default_dtype(self.dtype if wanted is torch.cuda.HalfTensor else torch.float32)
 
-        def moved(tensor: Any, *_: Any, **__: Any) -> Any:
-            return tensor.to(self.device)
-
         with ExitStack() as patches:
             for what, patched in (
                 ("clip.clip._download", lambda *_: tower),
-                ("torch.load", lambda path, **_: load_file(path)),
+                (f"{ADAPTER}._MODELS", {name: ""}),
+                (f"{ADAPTER}._download", lambda *_: name),
+                (f"{ADAPTER}.LLaMA_adapter", built),
+                ("torch.load", lambda path, **_: tuned if path == name else load_file(path)),
                 ("torch.set_default_tensor_type", kind),
-                ("torch.Tensor.cuda", moved),
+                ("torch.Tensor.cuda", lambda tensor: tensor.to(self.device)),
             ):
                 patches.enter_context(patch(what, patched))
-            model = LLaMA_adapter(
-                str(llama),
-                self.words,
-                max_seq_len=MOST,
-                query_len=10,
-                query_layer=31,
-                w_lora=bool(ranks),
-                lora_rank=max(ranks, default=16),
-                w_new_gate=bool(ranks),
-                **{**VISION, **settings.get("vision", {})},
-            )
-            for path in sorted(llama.glob("*.safetensors")):
-                model.llama.load_state_dict(load_file(str(path)), strict=False)
-            unknown = model.load_state_dict(tuned, strict=False).unexpected_keys
-            if unknown or "adapter_query.weight" not in tuned:
-                problem = f"the model has no {unknown[0]}" if unknown else "there is no adapter_query"
-                raise ValueError(f"{name}.safetensors: {problem}; convert the adapter's checkpoint")
-            full = self.dtype == torch.float32
-            self.model = (model.float() if full else model).to(self.device).eval()
+            model, self.pixels = llama_adapter.load(name, self.start.folder, max_seq_len=MOST)
+            model = model.float() if self.dtype == torch.float32 else model
+            self.model = model.to(self.device).eval()  # which makes LLaMA's cache by .cuda()
+
+    def _tuned(self, name: str) -> dict[str, Any]:
+        """The adapter's checkpoint as the authors saved it."""
+        from safetensors.torch import load_file
+
+        saved = load_file(str(Path(self.start.parts["weights"], f"{name}.safetensors")))
+        tuned = {key[len(TUNED) :]: one for key, one in saved.items() if key.startswith(TUNED)}
+        if "adapter_query.weight" not in tuned:
+            raise ValueError(f"{name}.safetensors: no adapter_query; convert the adapter's checkpoint")
+        ranks = [len(one) for key, one in tuned.items() if key.endswith("lora_wq_l1.weight")]
+        return {"model": tuned, "config": {"w_lora": bool(ranks), "lora_rank": max(ranks, default=16)}}
 
     def prompt(self, question: Question) -> str:
         """See TorchModel.prompt."""
         texts = [SYSTEM if question.system is None else question.system]
         for asked, answer in [*question.turns, (question.text, question.response)]:
-            texts += [
-                f"Input:\n{without_places(asked, '')}",
-                f"Response:\n{answer}" if answer else "Response:",
-            ]
+            written = f"Response:\n{answer}" if answer else "Response:"
+            texts += [f"Input:\n{without_places(asked, '')}", written]
         return "\n\n### ".join(texts)
 
     def encode(self, text: str) -> list[int]:
@@ -132,7 +126,7 @@ class Model(TorchModel):
         import torch
 
         full = self.dtype == torch.float32
-        return nullcontext() if full else torch.autocast(torch.device(self.device).type, self.dtype)
+        return nullcontext() if full else torch.autocast(self.device, self.dtype)
 
     def inputs(self, question: Question, prompt: str) -> dict[str, Any]:
         """See TorchModel.inputs. seen: what the adapters add to LLaMA's layers for the image."""
@@ -140,7 +134,7 @@ class Model(TorchModel):
 
         if len(question.images) != 1:
             raise Refused("LLaMA-Adapter reads one image")
-        pixels = self.model.clip_transform(Image.open(question.images[0]).convert("RGB"))[None]
+        pixels = self.pixels(Image.open(question.images[0]).convert("RGB"))[None]
         with self.mixed():
             seen = self.model.forward_visual(pixels.to(self.device))
         return {**super().inputs(question, prompt), "seen": seen}
@@ -159,23 +153,21 @@ class Model(TorchModel):
             hook.remove()
 
     def generate(self, inputs: dict[str, Any], **options: Any) -> Any:
-        """See TorchModel.generate."""
+        """See TorchModel.generate; the steps of the authors' own, which takes fewer options."""
         import torch
 
+        (note,), (ended,) = options["logits_processor"], options["stopping_criteria"]
         tokens, start = inputs["input_ids"], 0
         if tokens.shape[1] + options["max_new_tokens"] > MOST:
             raise Refused(f"LLaMA-Adapter reads and writes {MOST} tokens")
         for _ in range(options["max_new_tokens"]):
             with self.mixed():
-                row = self.model.forward_inference(inputs["seen"], tokens[:, start:], start)
-            start = tokens.shape[1]
-            for note in options["logits_processor"]:
-                row = note(tokens, row)
-            new = row.argmax(-1, keepdim=True)
+                scores = self.model.forward_inference(inputs["seen"], tokens[:, start:], start)
+            scores, start = note(tokens, scores), tokens.shape[1]
+            chosen = scores.argmax(-1, keepdim=True)
             if options["do_sample"]:
-                new = torch.multinomial((row / options["temperature"]).softmax(-1), 1)
-            tokens = torch.cat([tokens, new], dim=1)
-            ended = any(bool(stop(tokens, row).all()) for stop in options["stopping_criteria"])
-            if ended or int(new) == self.tokenizer.eos_token_id:
+                chosen = torch.multinomial((scores / options["temperature"]).softmax(-1), 1)
+            tokens = torch.cat([tokens, chosen], dim=1)
+            if int(chosen) == self.tokenizer.eos_token_id or bool(ended(tokens, None).all()):
                 break
         return tokens

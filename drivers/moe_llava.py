@@ -1,4 +1,4 @@
-"""MoE-LLaVA (Phi-2, Qwen, StableLM) by its authors' code: program.code is a clone of PKU-YuanGroup/MoE-LLaVA.
+"""MoE-LLaVA (Phi-2, Qwen, StableLM) by its authors' code.
 
 program.parts.vision_tower is the folder of its CLIP tower. DeepSpeed draws the second expert of each token at
 random, also when it answers; the driver draws with the same seed for each question. An answer is computed in
@@ -17,7 +17,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from llava_family import LlavaFamily
-from vouch_driver import Question
 
 ABOUT = {
     "repository": "PKU-YuanGroup/MoE-LLaVA",
@@ -62,9 +61,9 @@ class Model(LlavaFamily):
         super().__init__(start)
         config = json.loads((Path(start.folder) / "config.json").read_text("utf-8"))
         self.kind = KINDS[config["model_type"]]
-        module, name = self.kind[2] or ("", "")
-        words = getattr(import_module(f"{LANGUAGE}.{module}"), name) if module else AutoTokenizer
-        self.tokenizer = words.from_pretrained(start.folder, use_fast=False, local_files_only=True)
+        words = self.kind[2]
+        owner = getattr(import_module(f"{LANGUAGE}.{words[0]}"), words[1]) if words else AutoTokenizer
+        self.tokenizer = owner.from_pretrained(start.folder, use_fast=False, local_files_only=True)
         self.tokenizer.eos_token = "<|endoftext|>"  # Qwen's tokenizer names none
         # conv_templates has the same text for all three
         self.speak(conv_templates["phi"], tokenizer_image_token, DEFAULT_IMAGE_TOKEN)
@@ -91,17 +90,12 @@ class Model(LlavaFamily):
         tower.to(dtype=dtype)
         self.model, self.images = model.to(self.device).eval(), tower.image_processor
 
-    def inputs(self, question: Question, prompt: str) -> dict[str, Any]:
-        """See TorchModel.inputs."""
+    def pixels(self, shown: list[Any]) -> dict[str, Any]:
+        """See LlavaFamily.pixels."""
         from moellava.mm_utils import process_images
-        from PIL import Image
 
-        given = super().inputs(question, prompt)
-        if question.images:
-            shown = [Image.open(path).convert("RGB") for path in question.images]
-            made = process_images(shown, self.images, self.model.config)
-            given["images"] = made.to(self.device, self.model.dtype)
-        return given
+        made = process_images(shown, self.images, self.model.config)
+        return {"images": made.to(self.device, self.model.dtype)}
 
     def logits(self, inputs: dict[str, Any]) -> Any:
         """See TorchModel.logits."""

@@ -1,8 +1,8 @@
 """Monkey and Monkey-Chat by their authors' code, and Qwen-VL by their copy of its code.
 
-program.code is a clone of Yuliang-Liu/Monkey. Its copy of Qwen-VL cuts images into windows and returns them
-instead of what is seen in them, so for Qwen-VL the driver calls the vision transformer itself. Prompts are
-those of input_utils/text_utils.py of EnSec-AI/VLM-Uncertainty-Bench, with ` Answer:` on a line of its own.
+That copy cuts images into windows and returns them instead of what is seen in them, so for Qwen-VL the driver
+calls the vision transformer itself. Prompts are those of input_utils/text_utils.py of
+EnSec-AI/VLM-Uncertainty-Bench, with ` Answer:` on a line of its own.
 Settings:
 
     bare_letters  true for Monkey-Chat, whose letters main.py reads without a space before them
@@ -91,6 +91,11 @@ class Model(TorchModel):
         if re.search(f"{MARK}(?!</img>)", text):
             raise Refused(f"the question has {MARK}, by which this model's code finds its images")
         return list(self.tokenizer(text)["input_ids"])
+
+    def letters(self, question: Question) -> dict[str, Any]:
+        """See Model.letters."""
+        read = super().letters(question)
+        return {**read, "spelling": ""} if self.bare else read
 
     def letter_ids(self, prompt: str, labels: Sequence[str]) -> tuple[int, list[int], list[int], list[int]]:
         """See TorchModel.letter_ids. A bare letter is tokenised alone: with the colon, `:A` is a token."""

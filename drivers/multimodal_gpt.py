@@ -1,4 +1,4 @@
-"""Multimodal-GPT by its authors' code: program.code is a clone of open-mmlab/Multimodal-GPT.
+"""Multimodal-GPT by its authors' code.
 
 The model's folder is LLaMA-7B. program.parts names two more:
 

@@ -1,4 +1,4 @@
-"""PandaGPT by its authors' code: program.code is the folder code of a clone of yxuansu/PandaGPT.
+"""PandaGPT by its authors' code.
 
 The model's folder is its Vicuna. program.parts names one more:
 
@@ -10,8 +10,8 @@ Settings:
     vision  sizes of an ImageBind that is not imagebind_huge, by its authors' names
 
 Prompt, image and the place of the letter are those of models/interfaces/pandagpt_interface.py of ReForm-Eval.
-That file never loads pytorch_model.pt, which leaves layers at random.
-This driver loads it, as web_demo.py does.
+That file never loads pytorch_model.pt, which leaves layers at random. This driver loads it, as web_demo.py
+does.
 """
 
 from __future__ import annotations

@@ -76,8 +76,9 @@ def needed(driver: About) -> tuple[Path, Path]:
 
 
 def printed(*command: object) -> str:
-    """The last line that a program prints."""
-    done = subprocess.run([*map(str, command)], check=False, capture_output=True, text=True)
+    """The last line that a program prints. It leaves no compiled files, as some commits hold theirs."""
+    kept = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([*map(str, command)], check=False, capture_output=True, text=True, env=kept)
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout.strip().rpartition("\n")[2]
 
