@@ -11,7 +11,7 @@ from tests.prompts.rows import item_rows
 from tests.prompts.test_variations import ITEM, rows
 from tests.refusals import refused
 from vouch.metrics.text.scoring import split_p_true
-from vouch.models.replies import Reply, fill
+from vouch.models.replies import OwnReply, fill
 from vouch.params.check import _check_variations
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.combination import load_variation
@@ -52,7 +52,7 @@ def test_each_answer_of_the_model_stands_after_its_question() -> None:
     assert [turn["answer"] for turn in d["turns"]] == ["{answer 1}", "{answer 2}", "{answer 3}"]
     assert d["earlier"] == [["a/dialogue"], ["b/dialogue"], ["c/dialogue"]]
     assert all(row["images"] == [{"images": ["d"], "steps": []}] for row in made)
-    filled, problem = fill(c, {"a/dialogue": Reply(" B."), "b/dialogue": Reply("A")})
+    filled, problem = fill(c, {"a/dialogue": OwnReply(" B."), "b/dialogue": OwnReply("A")})
     assert problem is None and [turn["answer"] for turn in filled["turns"]] == ["B.", "A"]
 
 

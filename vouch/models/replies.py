@@ -20,14 +20,14 @@ _BRACKETED = re.compile(rf"\({_LABEL}\)")
 _BARE = re.compile(rf"\s*{_LABEL}(?:[.):,]|\s*$)")
 
 
-class Reply(NamedTuple):
+class OwnReply(NamedTuple):
     """An answer. option: the index of the chosen option among the item's own, None if it chose none."""
 
     text: str
     option: int | None = None
 
 
-Replies = Mapping[str, Reply | None]  # id of a prompt -> the reply; None if it has no answer
+Replies = Mapping[str, OwnReply | None]  # id of a prompt -> the reply; None if it has no answer
 
 
 def repeated_output(prompt: Prompt) -> str | None:
@@ -35,19 +35,19 @@ def repeated_output(prompt: Prompt) -> str | None:
     return next((output for output in REPEATED if output in (prompt["outputs"] or ())), None)
 
 
-def reply(prompt: Prompt, output: str, answer: Mapping[str, Any]) -> Reply | None:
+def reply(prompt: Prompt, output: str, answer: Mapping[str, Any]) -> OwnReply | None:
     """The reply in an answer: the greedy text, or the option of the highest score. None without an answer.
 
     answer: columns of the output's table; of likelihood `nll` is a list, one for each option as shown.
     """
     if output == TEXT:
         text = answer["text"]
-        return None if text is None else Reply(text, _own(prompt, _named(text, prompt)))
+        return None if text is None else OwnReply(text, _own(prompt, _named(text, prompt)))
     scores = answer["nll" if output == LIKELIHOOD else "logits"]
     if scores is None or any(score is None for score in scores):
         return None
     best = (min if output == LIKELIHOOD else max)(range(len(scores)), key=scores.__getitem__)
-    return Reply(prompt["options"][best], _own(prompt, best))
+    return OwnReply(prompt["options"][best], _own(prompt, best))
 
 
 def _named(text: str, prompt: Prompt) -> int | None:

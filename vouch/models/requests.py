@@ -19,7 +19,7 @@ from vouch.models.config import ExtractConfig
 from vouch.models.engine import Engine, Refusal, engine_kind
 from vouch.models.executor import Executor
 from vouch.models.packs import KeyedPack, Keys, Member, PromptTable, groups
-from vouch.models.replies import Reply, repeated_output, reply
+from vouch.models.replies import OwnReply, repeated_output, reply
 from vouch.models.unsupported import unsupported_outputs
 from vouch.models.work_cache import ROOT, WorkCache, refused, remembered, rows_of, to_remember
 from vouch.pipeline.errors import UserError
@@ -99,7 +99,7 @@ class DatasetRequests:
         self.caches = {output: model.cache(output, name) for output in OUTPUTS}
         self.keys = model.keys(name)
         self.prompts = PromptTable(name, model.max_tokens, model.config.asks(model.name, name), model.sees)
-        self.replies: dict[str, Reply | None] = {}
+        self.replies: dict[str, OwnReply | None] = {}
         self.unsupported: dict[str, str] = {}
 
     def _groups(self) -> Iterator[list[KeyedPack]]:

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from vouch.models.engine import Refusal
-from vouch.models.replies import Reply, repeated_output, reply
+from vouch.models.replies import OwnReply, repeated_output, reply
 from vouch.models.requests import WINDOW, DatasetRequests
 from vouch.models.work_cache import answers_of, remembered, to_remember
 from vouch.pipeline.errors import UserError
@@ -71,10 +71,10 @@ def written(dataset: DatasetRequests) -> Iterator[tuple[str, bytes, dict[str, An
                 yield output, key, answer
 
 
-def _stored_replies(dataset: DatasetRequests) -> dict[str, Reply | None]:
+def _stored_replies(dataset: DatasetRequests) -> dict[str, OwnReply | None]:
     """The replies in the response tables to all prompts that others repeat."""
     asked = {one["id"]: one for one in dataset.prompts if one["id"] in dataset.prompts.repeated}
-    replies: dict[str, Reply | None] = {}
+    replies: dict[str, OwnReply | None] = {}
     for output in OUTPUTS:
         wanted = {name for name, prompt in asked.items() if repeated_output(prompt) == output}
         answers: dict[str, dict[str, Any]] = {}

@@ -90,7 +90,7 @@ def test_scores_become_standings_differences_and_reproduced(run: Run) -> None:
     ranked = [row for row in written("RANKED") if row["ranker"] == "confidence"]
     assert {row["model"]: row["performance"] for row in ranked} == pytest.approx(by_model)
     assert {row["ranker"] for row in written("RANKINGS")} == {
-        *("confidence", "entropy", "gap", "combined", "few_labels")
+        *("confidence", "entropy", "entropy_top", "gap", "combined", "few_labels")
     }
     for dataset, count in (("left", 3), ("right", 4)):
         row = {"items": 1, "encoder": "one", "embedding": [1.0, 2.0]}

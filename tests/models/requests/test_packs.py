@@ -10,7 +10,7 @@ from tests.refusals import refused
 from vouch.images.opening import render
 from vouch.models.config import BeamSearch, ExtractConfig, Sampling
 from vouch.models.packs import PACK_PROMPTS, KeyedPack, Keys, groups
-from vouch.models.replies import Reply
+from vouch.models.replies import OwnReply
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 CONFIG = ExtractConfig(batch=4, bucket=8, threads=1)
@@ -24,7 +24,7 @@ def row(id: str, text: str = "what", **columns: Any) -> dict[str, Any]:
 
 
 def packs(
-    rows: Sequence[dict[str, Any]], config: ExtractConfig = CONFIG, **replies: Reply | None
+    rows: Sequence[dict[str, Any]], config: ExtractConfig = CONFIG, **replies: OwnReply | None
 ) -> list[KeyedPack]:
     keys = Keys(BASE, config)
     return [pack for group in groups(rows, replies, keys) for pack in group]
@@ -184,7 +184,7 @@ def test_packs_wait_for_the_answers_that_they_repeat() -> None:
     later = {"turns": [("what", "{answer 1}")], "earlier": [["q/a/1"]]}
     rows = [row("q/a/1"), row("q/a/2", "who", **later)]
     assert [(pack.output, len(pack.members)) for pack in packs(rows)] == [(TEXT, 1)]
-    found = packs(rows, **{"q/a/1": Reply("dog")})
+    found = packs(rows, **{"q/a/1": OwnReply("dog")})
     assert [(pack.output, len(pack.members)) for pack in found] == [
         (LETTERS, 2),
         (LIKELIHOOD, 2),
@@ -192,7 +192,7 @@ def test_packs_wait_for_the_answers_that_they_repeat() -> None:
         (TEXT, 1),
     ]
     assert found[0].members[1].prompt["turns"] == [{"question": "what", "answer": "dog"}]
-    cat = packs(rows, **{"q/a/1": Reply("cat")})
+    cat = packs(rows, **{"q/a/1": OwnReply("cat")})
     assert [pack == other for pack, other in zip(found, cat, strict=True)] == [False, False, True, False]
     refused = packs(rows, **{"q/a/1": None})
     problems = [member.problem for pack in refused for member in pack.members]

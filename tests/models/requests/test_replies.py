@@ -13,7 +13,7 @@ from tests.models.project import DATASET, MODEL, Project, image, prompt
 from tests.prompts.rows import item_rows, template_of
 from vouch.models.config import ExtractConfig
 from vouch.models.engine import Decoding, Question, TextAnswer
-from vouch.models.replies import Pending, Reply, fill, reply
+from vouch.models.replies import OwnReply, Pending, fill, reply
 from vouch.models.requests import DatasetRequests, Session, answer
 from vouch.models.responses import restore
 from vouch.prompts.combination import load_variation
@@ -25,7 +25,7 @@ NOISE = image(1)
 
 
 def filled(text: str, texts: dict[str, str], *earlier: list[str], answer: str = "") -> Any:
-    replies = {name: Reply(text) for name, text in texts.items()}
+    replies = {name: OwnReply(text) for name, text in texts.items()}
     made, problem = fill(prompt("q/b", text, turns=[("why?", answer)], earlier=earlier), replies)
     assert problem is None
     return made["text"], made["turns"][0]["answer"]
@@ -63,8 +63,8 @@ def test_braces_of_others_are_plain_text() -> None:
 def test_unknown_answers_are_waited_for_and_refused_ones_passed_on() -> None:
     row = prompt("q/b", "{answer 1}", earlier=[["x", "y"]])
     with pytest.raises(Pending):
-        fill(row, {"x": Reply("a")})
-    assert fill(row, {"x": Reply("a"), "y": None})[1] == "repeats the answer to prompt y, which has none"
+        fill(row, {"x": OwnReply("a")})
+    assert fill(row, {"x": OwnReply("a"), "y": None})[1] == "repeats the answer to prompt y, which has none"
 
 
 OPTIONS = ["a dog", "a cat", "a hat"]
@@ -80,7 +80,7 @@ SHOWN = {"options": ["a hat", "a cat", "a dog"], "order": [2, 1, 0], "labels": [
 )  # fmt: skip
 def test_the_first_label_in_brackets_or_an_options_words_are_the_choice(text: str, own: int | None) -> None:
     asked = prompt("q/dialogue_tests/1", "what? (A) a hat; (B) a cat; (C) a dog", **SHOWN)
-    assert reply(asked, TEXT, {"text": text}) == Reply(text, own)
+    assert reply(asked, TEXT, {"text": text}) == OwnReply(text, own)
 
 
 def test_bare_labels_count_if_the_prompt_shows_them_bare() -> None:
@@ -94,29 +94,33 @@ def test_bare_labels_count_if_the_prompt_shows_them_bare() -> None:
         ("D", None),
         ("Bee", None),
     ):
-        assert reply(asked, TEXT, {"text": text}) == Reply(text, own), text
+        assert reply(asked, TEXT, {"text": text}) == OwnReply(text, own), text
     unlabelled = prompt("q/a/1", "what?", **{**SHOWN, "labels": []})
-    assert reply(unlabelled, TEXT, {"text": "B"}) == Reply("B")
+    assert reply(unlabelled, TEXT, {"text": "B"}) == OwnReply("B")
 
 
 def test_the_choice_by_likelihood_and_by_letters() -> None:
     asked = prompt("q/a/1", "what?", **SHOWN)
-    assert reply(asked, LIKELIHOOD, {"nll": [2.0, 1.0, 1.5]}) == Reply("a cat", 1)
-    assert reply(asked, LETTERS, {"logits": [0.5, float("-inf"), 1.5]}) == Reply("a dog", 0)
+    assert reply(asked, LIKELIHOOD, {"nll": [2.0, 1.0, 1.5]}) == OwnReply("a cat", 1)
+    assert reply(asked, LETTERS, {"logits": [0.5, float("-inf"), 1.5]}) == OwnReply("a dog", 0)
     assert reply(asked, LETTERS, {"logits": None}) is reply(asked, TEXT, {"text": None}) is None
     twins = prompt("q/a/1", "what?", **{**SHOWN, "options": ["a dog", "a cat", "a dog"]})
-    assert reply(twins, LETTERS, {"logits": [1.0, 0.0, 0.0]}) == Reply("a dog", 0), "of equal texts the first"
+    assert reply(twins, LETTERS, {"logits": [1.0, 0.0, 0.0]}) == OwnReply("a dog", 0), (
+        "of equal texts the first"
+    )
     added = prompt("q/a/1", "what?", **{**SHOWN, "order": [-1, 1, 0]})
-    assert reply(added, LETTERS, {"logits": [1.0, 0.0, 0.0]}) == Reply("a hat"), "an option of the template"
+    assert reply(added, LETTERS, {"logits": [1.0, 0.0, 0.0]}) == OwnReply("a hat"), (
+        "an option of the template"
+    )
 
 
 def test_options_are_repeated_as_the_turn_shows_them() -> None:
     shown = [["(A) a dog", "(B) a cat", "(C) a hat"]]
     row = prompt("r/a", "who", turns=[("what", "It is {answer 1}")], earlier=[["1", "2", "3"]])
     row["earlier_options"] = shown
-    one, other, unread = Reply("(A)", 2), Reply("(C)", 2), Reply(" (Z)\n")
+    one, other, unread = OwnReply("(A)", 2), OwnReply("(C)", 2), OwnReply(" (Z)\n")
     for given, repeated in (
-        ([unread, one, other], "(C) a hat"), ([unread, unread, one], "(Z)"), ([one, unread, Reply("x", 0)], "(C) a hat"),
+        ([unread, one, other], "(C) a hat"), ([unread, unread, one], "(Z)"), ([one, unread, OwnReply("x", 0)], "(C) a hat"),
     ):  # fmt: skip
         found, _ = fill(row, dict(zip("123", given, strict=True)))
         assert found["turns"] == [{"question": "what", "answer": f"It is {repeated}"}]

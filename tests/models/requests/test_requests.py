@@ -14,7 +14,7 @@ from vouch.models.config import ExtractConfig, Sampling
 from vouch.models.engine import Answered, Decoding, LetterAnswer, Pack, Question, Refusal, TextAnswer
 from vouch.models.executor import Executor
 from vouch.models.packs import KeyedPack, Keys, groups
-from vouch.models.replies import Reply
+from vouch.models.replies import OwnReply
 from vouch.models.requests import DatasetRequests, Session, answer, write
 from vouch.models.responses import restore
 from vouch.models.work_cache import WorkCache, remembered, to_remember
@@ -269,4 +269,4 @@ def test_a_text_of_another_revision_is_not_repeated(project: Project) -> None:
         restore(dataset)
     assert dataset.replies == {}
     answer(dataset, lambda answers, total, label: answers)
-    assert dataset.replies == {"q1/original": Reply(right)}
+    assert dataset.replies == {"q1/original": OwnReply(right)}

@@ -20,7 +20,7 @@ Generated = tuple[int, float, float]
 Ended = Callable[[Sequence[int]], bool]
 
 
-class Step(Protocol):
+class NextLogits(Protocol):
     """Goes on by one token."""
 
     def __call__(self, tokens: torch.Tensor, rows: torch.Tensor | None = None) -> torch.Tensor:
@@ -70,7 +70,7 @@ class _Beams:
 
 
 def searched(
-    begun: tuple[torch.Tensor, Step], most: Sequence[int], search: BeamSearch, ended: Ended, ends: int
+    begun: tuple[torch.Tensor, NextLogits], most: Sequence[int], search: BeamSearch, ended: Ended, ends: int
 ) -> list[list[Generated]]:
     """The best text of each of the first rows of a pass, token by token; further rows fill the pass.
 

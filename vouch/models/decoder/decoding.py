@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from vouch.models.chat.chat import LetterIds
-from vouch.models.decoder.beams import Generated, Step, searched
+from vouch.models.decoder.beams import Generated, NextLogits, searched
 from vouch.models.decoder.passes import Forward, PassResult, fresh
 from vouch.models.decoder.preparing import Prepared
 from vouch.models.engine import (
@@ -103,7 +103,7 @@ def ends(model: Any) -> frozenset[int]:
     return frozenset(given if isinstance(given, (list, tuple)) else () if given is None else (int(given),))
 
 
-Continuation = tuple[torch.Tensor, Step]
+Continuation = tuple[torch.Tensor, NextLogits]
 """Logits [r, vocabulary] float32 after r prompts, and a function for those after one more token [r] each."""
 
 

@@ -125,7 +125,7 @@ class _Continued:
         self._mask, self._encoded = read.attention_mask, read.encoded
 
     def step(self, tokens: torch.Tensor, rows: torch.Tensor | None = None) -> torch.Tensor:
-        """[m, vocabulary] float32 after one further token [m] of every row. rows: see `Step`."""
+        """[m, vocabulary] float32 after one further token [m] of every row. rows: see `NextLogits`."""
         if rows is not None:
             caches = (self._cache.self_attention_cache, self._cache.cross_attention_cache)
             self._cache = EncoderDecoderCache(*(rows_of(cache, rows) for cache in caches))
