@@ -351,6 +351,11 @@ def test_who_answered(make: Make) -> None:
             "files": {"config.json": "0" * 64, "model.safetensors": DIGEST},
         },
         "loose": {"source": {"kind": "hub", "repo": "owner/other", "revision": None}},
+        "program": {
+            "source": {"kind": "folder", "path": "/home/me/own"},
+            "files": {"model.safetensors": DIGEST},
+            "program": {"driver": "/home/me/own.py", "locked": {"commit": "c0ffee-dirty"}},
+        },
         "server": {"source": {"kind": "server", "url": "http://secret.example/v1", "name": "big"}},
     }
     models = {"alpha": "data/trained/alpha", "again": "data/trained/alpha", "others": "../others"}
@@ -369,6 +374,7 @@ def test_who_answered(make: Make) -> None:
         *("owner/name c0ffee", f"model.safetensors {DIGEST}", "transformers/3.1", "data/models/hub.json"),
         "pin@hub, extract@hub-DATASET, score@DATASET",
     ]
+    assert shown["program"][0] == "own a folder; asked by own.py, code at c0ffee-dirty"
     assert shown["loose"][:2] == ["owner/other no commit", "no digest recorded"]
     assert shown["server"][:2] == ["a server big", "not known"]
     assert shown["mine"][:2] == ["mine a folder", "in the list of files"], "its pin has the digests"

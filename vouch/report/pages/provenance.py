@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -260,6 +260,12 @@ def _locked(entry: dict[str, Any]) -> tuple[Cell, Cell]:
         origin = Cell(PurePosixPath(str(source.get("path") or "a folder")).name, "a folder")
         if not files:
             return origin, IN_LIST
+    if program := entry.get("program"):
+        commit = (program.get("locked") or {}).get("commit")
+        asked = f"asked by {PurePosixPath(program['driver']).name}" + (
+            f", code at {commit}" if commit else ""
+        )
+        origin = replace(origin, note=f"{origin.note}; {asked}")
     weights = [f"{name} {digest}" for name, digest in files.items() if name.endswith(".safetensors")]
     return origin, Cell(", ".join(weights)) if weights else Cell("no digest recorded", tone="bad")
 
