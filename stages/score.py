@@ -27,9 +27,9 @@ from vouch.metrics.label_free import option_scores, text_scores
 from vouch.metrics.metric import ALL, FAITHFUL
 from vouch.metrics.tables import score_block
 from vouch.metrics.text.judge import Verdicts
-from vouch.metrics.text.likelihoods import asking_likelihoods, with_stated
+from vouch.metrics.text.likelihoods import with_stated
 from vouch.metrics.text.scoring import score_texts, split_p_true
-from vouch.metrics.text.texts import text_blocks
+from vouch.metrics.text.texts import asking_likelihoods, text_blocks
 from vouch.metrics.unranked import UNANSWERED
 from vouch.params.start import run_stage
 from vouch.pipeline.files import ResultCache

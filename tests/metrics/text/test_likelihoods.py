@@ -5,7 +5,8 @@ import math
 import pyarrow as pa
 import pytest
 
-from vouch.metrics.text.likelihoods import LEAST, UNSTATED, asking_likelihoods, likelihoods, with_stated
+from vouch.metrics.text.likelihoods import LEAST, UNSTATED, likelihoods, with_stated
+from vouch.metrics.text.texts import asking_likelihoods
 from vouch.tables.answered import LETTERS
 from vouch.tables.asked import PROMPTS
 

@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 
 from vouch.tables.thoughts import apart
 
-LIKELIHOODS = "likelihoods"
 LEAST = 1e-4
 """The share that stands for a stated 0, which is below any step in which models state likelihoods."""
 UNSTATED = "the text does not state one likelihood for each option"
@@ -46,12 +45,6 @@ def likelihoods(text: str, labels: Sequence[str]) -> list[float] | None:
     if len(stated) < len(labels) or len(percent) > 1 or total <= 0 or max(stated.values()) > 100:
         return None
     return [stated[label] / total for label in labels]
-
-
-def asking_likelihoods(prompts: pa.Table) -> pa.Table:
-    """The prompts whose template or variant asks for likelihoods."""
-    names = prompts["template"].to_pylist()
-    return prompts.filter(pa.array([f"_{name}".endswith(f"_{LIKELIHOODS}") for name in names], pa.bool_()))
 
 
 def with_stated(letters: pa.Table, texts: pa.Table, asking: pa.Table) -> pa.Table:

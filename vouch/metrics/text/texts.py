@@ -26,6 +26,7 @@ from vouch.tables.asked import KEPT, TEXT
 from vouch.tables.thoughts import apart
 
 VERBALISED = "verbalised"
+LIKELIHOODS = "likelihoods"
 _NUMBER = re.compile(
     r"(?<!\d)(?<!\d[.,/:^\u2013-])(?<!\d\s[\u2013-]\s)(?<!\d\sto\s)(?<!\d\sand\s)(?<!\s[-\u2212<>])(?P<share>\d{1,3}(?:[.,]\d{1,6})?|\.\d{1,6})"
     r"(?:\s?(?P<percent>%|\uff05|percent\b|per cent\b)"
@@ -79,6 +80,12 @@ _RANK_LABELLED, _RANK_SURE, _RANK_ASIDE = 3, 2, 1
 def asks_confidence(template: str | None) -> bool:
     """Whether a template, by its name and variant, asks how sure the model is."""
     return f"_{template}".endswith(f"_{VERBALISED}")
+
+
+def asking_likelihoods(prompts: pa.Table) -> pa.Table:
+    """The prompts whose template or variant asks for the likelihood of every option (likelihoods.py)."""
+    names = prompts["template"].to_pylist()
+    return prompts.filter(pa.array([f"_{name}".endswith(f"_{LIKELIHOODS}") for name in names], pa.bool_()))
 
 
 def stated(text: str) -> tuple[str, float | None]:
