@@ -72,7 +72,7 @@ def _splits(entry: Mapping[str, Any], names: Sequence[str]) -> dict[str, list[st
     """The patterns of each split of an entry, or the files in its `data_dir`, by their names."""
     data, folder = entry.get("data_files"), entry.get("data_dir")
     if data is None and isinstance(folder, str):
-        below = f"{folder.removeprefix('./').strip('/')}/"
+        below = "".join(f"{part}/" for part in folder.split("/") if part not in ("", "."))
         inside = _by_names([name.removeprefix(below) for name in names if name.startswith(below)])
         return {split: [below + name for name in files] for split, files in inside.get("default", {}).items()}
     if isinstance(data, str):
@@ -110,8 +110,8 @@ def _wanted(known: Mapping[str, Any], config: str, where: str) -> list[str]:
     if not known:
         raise UserError(
             f"{where}: no tables ({CARD} names none, and there is no Parquet file named as a split); "
-            "code of a repository is never run: take the commit of its branch refs/convert/parquet, or name "
-            "its `files`"
+            "code of a repository is never run: lock the hub's conversion, `vouch lock NAME --revision "
+            "refs/convert/parquet`, or name its `files`"
         )
     if config == _ALL:
         return sorted(known)
