@@ -46,7 +46,7 @@ def choose(names: Sequence[str], card: str, config: str | None, split: str, wher
         for patterns in (known[name][part] for name in with_split):
             files = match(names, patterns)
             if not files:
-                raise UserError(f"{where}: no file is named {patterns[0]}; fetch it again")
+                raise UserError(f"{where}: no file is named {patterns[0]:.80}; fetch it again")
             if other := next((file for file in files if not file.lower().endswith(_TABLES)), None):
                 raise UserError(
                     f"{where}: {other} is not a table ({', '.join(_TABLES)}); name it under `files`"
