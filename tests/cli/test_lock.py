@@ -404,6 +404,14 @@ def test_a_dataset_of_the_hub(checkout, capsys):
     assert load(Path("params.yaml"))["datasets"]["hub"]["origin"]["revision"] == SECOND
     assert lock_datasets("hub", "--revision", FIRST) == 0
     assert load(Path("params.yaml"))["datasets"]["hub"]["origin"]["revision"] == FIRST
+    # the branch `main` has a script only, the hub's own conversion the tables
+    repo = Handler.repos["lmms-lab-encoder/data"]
+    repo.commits |= {"3" * 40: {"a.tsv": b"z"}, "4" * 40: {"load.py": b""}}
+    repo.branches |= {"main": "4" * 40, "refs%2Fconvert%2Fparquet": "3" * 40}
+    capsys.readouterr()
+    assert lock_datasets("hub", "--revision", "refs/convert/parquet") == 0
+    assert "moved on" not in capsys.readouterr().out
+    assert load(Path("params.yaml"))["datasets"]["hub"]["origin"]["revision"] == "3" * 40
 
 
 def test_files_at_addresses(checkout):

@@ -142,8 +142,9 @@ def test_cards():
     assert choose(names, "no front matter", "default", "test", "r") == ["test.parquet"]
     assert choose(names, "", "b", "train", "r") == ["b/train-0.parquet"]
     other = "---\nconfigs:\n- config_name: x\n  data_files:\n  - {split: train, path: data.csv}\n---\n"
-    with pytest.raises(UserError, match=r"data\.csv is not a \.parquet file; name it under `files`"):
-        choose(names, other, "x", "train", "r")
+    assert choose(names, other, "x", "train", "r") == ["data.csv"]
+    with pytest.raises(UserError, match=r"data\.zip is not a table \(\.parquet, .*; name it under `files`"):
+        choose([*names, "data.zip"], other.replace(".csv", ".*"), "x", "train", "r")
     with pytest.raises(UserError, match=r"no file is named c/\*"):
         choose(names, card.replace("[a/*, 'b/*']", "c/*"), "x", "train", "r")
     with pytest.raises(UserError, match="not valid YAML"):
@@ -194,13 +195,16 @@ def test_pipes_and_links_to_themselves_are_not_read(tmp_path):
 
 
 def test_stars_stop_at_a_slash():
-    names = ["x.b", "a/x.b", "a/.b", "a/d/x.b"]
+    names = ["x.b", "a/x.b", "a/.b", "a/d/x.b", "[x].b", ".d/x.b"]
     for pattern, fits in {
-        "a/*.b": ["a/.b", "a/x.b"], "**.b": ["a/.b", "a/d/x.b", "a/x.b", "x.b"], "**/x?b": ["a/d/x.b", "a/x.b"],
-        "a?x.b": [], "./x.b": ["x.b"], "*": ["x.b"], "**/*x.b": ["a/d/x.b", "a/x.b"],
+        "a/*.b": ["a/x.b"], "a/.*": ["a/.b"], "**.b": ["[x].b", "a/d/x.b", "a/x.b", "x.b"],
+        "**/x?b": ["a/d/x.b", "a/x.b", "x.b"], "a/**/x.b": ["a/d/x.b", "a/x.b"], ".*/x.b": [".d/x.b"],
+        "a?x.b": [], "./x.b": ["x.b"], "*": ["[x].b", "x.b"], "**/*x.b": ["a/d/x.b", "a/x.b", "x.b"],
+        "[x].b": ["[x].b"], "[w-y].b": ["x.b"], "[!a-c].b": ["x.b"], "a[/]x.b": [], "[z-a].b": [], "[.b": [],
     }.items():  # fmt: skip
         assert match(names, [pattern]) == fits, pattern
-    assert match(["a" * 200 + "b"], ["*a" * 60 + "c"]) == [], "no pattern of a card takes for ever"
+    for pattern in ("*a" * 60 + "c", "**/" * 60 + "c", "**/*a" * 60, "[a-b]*" * 60 + "c"):
+        assert match(["a" * 200 + "b", "a/" * 100 + "b"], [pattern]) == [], "none of a card takes for ever"
 
 
 @pytest.mark.parametrize("path", ["5", "{a: b}"])

@@ -78,6 +78,7 @@ def test_outputs_are_those_of_the_entry_the_profile_or_the_template(small: dict[
         ({"variant": "x" * 99}, f"no variant {'x' * 60}; valid: "),
         ({"variations": ["x" * 99]}, f"unknown variation {'x' * 60}; valid: "),
         ({"row": "all"}, "unknown key datasets.left.row; did you mean rows? valid: "),
+        ({"source": "hub:o/n"}, "give source: vouch/datasets/fetch, and origin: {hub: o/n, split: test}"),
     ],
 )
 def test_what_an_entry_may_not_say(small: dict[str, Any], entry: dict[str, Any], said: str) -> None:

@@ -92,7 +92,11 @@ def locked_data(text: str, name: str, revision: str | None) -> tuple[str, str]:
     if origin.hub is not None:
         commit = commit_of(name, origin, revision or origin.revision or BRANCH)
         written["revision"] = Quoted(commit)
-        pinned_to = f"{origin.hub} at {commit[:12]}{moved_on(name, commit, commit_of(name, origin, BRANCH))}"
+        try:
+            head = commit_of(name, origin, BRANCH)
+        except UserError:  # the branch lacks these files, which may be only in the hub's conversion
+            head = commit
+        pinned_to = f"{origin.hub} at {commit[:12]}{moved_on(name, commit, head)}"
     else:
         if revision:
             raise UserError(f"datasets.{name}: files at addresses have no revision; leave out --revision")

@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from vouch.datasets.fetch.origin import Origin
+from vouch.datasets.fetch.origin import REMOTE, Origin
 from vouch.pipeline.errors import did_you_mean
 from vouch.tables.asked import Output
 
@@ -82,6 +82,9 @@ class DatasetEntry(BaseModel):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
+        if self.source.startswith("hub:"):  # as a model's source is written
+            name = self.source.removeprefix("hub:")
+            raise ValueError(f"give source: {REMOTE}, and origin: {{hub: {name:.80}, split: test}}")
         if self.sample and self.options and self.options.protocol == "faithful":
             raise ValueError(
                 "a faithful protocol draws over all items; remove `sample`, or set protocol: clean"

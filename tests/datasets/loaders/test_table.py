@@ -13,13 +13,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from datasets import Dataset, Features, Image, Value
+from datasets import (
+    Dataset,
+    Features,
+    Image,
+    List,
+    Value,
+    get_dataset_config_names,
+    load_dataset,
+    load_dataset_builder,
+)
 from pydantic import ValidationError
 
 from tests.bounds import bounded
 from tests.datasets.loaders.built import archive, coded, png
 from tests.models.pins.loopback_hub import Repo, serving
 from tests.models.project import ROOT
+from vouch.datasets.fetch.hub import choose
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.datasets.loaders.table import Settings
 from vouch.pipeline.errors import UserError
@@ -352,6 +362,88 @@ def test_a_repository_of_the_hub(project: Any, tmp_path: Path, monkeypatch: pyte
     with serving({"owner/signs": Repo({commit: files}, {"main": commit})}, tmp_path / "hf", monkeypatch):
         (item,) = project.prepare("table", REMOTE, columns=columns)["items"].to_pylist()
     assert item["images"] == [sha256(png(5)).hexdigest()]
+
+
+def card(*configs: str) -> str:
+    return "---\nconfigs:\n" + "".join(f"- {config}\n" for config in configs) + "---\n"
+
+
+def of_test(path: str, name: str = "x") -> str:
+    return f"{{config_name: {name}, data_files: [{{split: test, path: {path}}}]}}"
+
+
+LAYOUTS = {
+    "a glob": ("d/test-10 d/test-2 d/test-1 d/train-1", card(of_test("d/test-*"))),
+    "a text": ("a b", card("{config_name: x, data_files: a.parquet}")),
+    "a list in its own order": ("a b c", card("{config_name: x, data_files: [b.parquet, ./a.parquet]}")),
+    "folders": ("en/test-00000-of-00001 cn/test-00000-of-00001", card("{config_name: x, data_dir: en}", "{config_name: y, data_dir: ./cn/}")),
+    "two configs": ("a/test-1 b/test-1", card(of_test("a/*"), of_test("b/*", "default"))),
+    "any depth": ("d/e/f/test-1 d/test-2 test-3", card(of_test("'**/test-*'"))),
+    "any depth in a folder": ("d/e/f/test-1 d/test-2 test-3", card(of_test("d/**/*.parquet"))),
+    "classes": ("d/test-1 d/test-2 d/test-x", card(of_test("'d/test-[2-9]*.parquet'"))),
+    "hidden files": (".cache/test-1 __old__/test-1 d/.test-1 d/test-2", card(of_test("'**/*test-*'"))),
+    "a hidden folder that is named": (".d/test-1 e/test-2", card(of_test(".d/test-*"))),
+    "no card": ("data/test-00000-of-00002-1a2b data/test-00001-of-00002-1a2b data/train-00000-of-00001-1a2b", ""),
+    "no card, at the top": ("test train", ""),
+    "no card, folders": ("test/0 train/0 train/1", ""),
+    "the hub's conversion": ("default/test/0000 default/test/0001 default/train/0000", ""),
+}  # fmt: skip
+
+
+def test_the_files_of_a_split_are_those_that_datasets_takes(tmp_path: Path) -> None:
+    for number, (layout, (files, text)) in enumerate(LAYOUTS.items()):
+        folder = tmp_path / f"repo{number}"
+        names = [f"{name}.parquet" for name in files.split()]
+        for name in names:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).touch()
+        if text:
+            (folder / "README.md").write_text(text)
+        for config in get_dataset_config_names(str(folder)):
+            built = load_dataset_builder(str(folder), config, cache_dir=str(tmp_path / "cache"))
+            assert built.config.data_files, layout
+            for split, paths in built.config.data_files.items():
+                theirs = [str(Path(path).relative_to(folder)) for path in paths]
+                assert choose(names, text, config, str(split), "o/r") == theirs, layout
+
+
+def test_a_split_of_the_hub_has_the_rows_that_datasets_reads(
+    project: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two files, images in cells and undecoded, lists and numbers, in the same order."""
+    monkeypatch.setattr("datasets.config.TORCH_AVAILABLE", False)  # importing it takes seconds
+    features = Features({"q": Value("string"), "among": List(Value("string")), "right": Value("int8"),
+                         "weight": Value("float32"), "photos": List(Image())})  # fmt: skip
+    images = [{"bytes": png(shade), "path": f"{shade}.png"} for shade in range(9)]
+    rows = [
+        {"q": f"Which {n}?", "among": ["a", "b", "c"][: 2 + n % 2], "right": n % 2, "weight": n / 10,
+         "photos": images[n : n + n % 3]}
+        for n in range(8)
+    ]  # fmt: skip
+    folder = tmp_path / "mirror"
+    (folder / "data").mkdir(parents=True)
+    for number, part in enumerate((rows[:5], rows[5:])):
+        path = folder / f"data/test-0000{number}-of-00002.parquet"
+        Dataset.from_list(part, features=features).to_parquet(path, batch_size=2)
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.parquet")}
+    theirs = load_dataset(str(folder), split="test", streaming=True, cache_dir=str(tmp_path / "cache"))
+    theirs = theirs.cast_column("photos", List(Image(decode=False)))
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    project.entry = {"origin": {"hub": "owner/set", "revision": commit, "split": "test"}}
+    columns = {
+        "question": "q",
+        "options": "among",
+        "answer": "right",
+        "image": "photos",
+        "category": "weight",
+    }
+    with serving({"owner/set": Repo({commit: files}, {"main": commit})}, tmp_path / "hf", monkeypatch):
+        ours = project.prepare("table", REMOTE, columns=columns)["items"].to_pylist()
+    for item, row in zip(ours, theirs, strict=True):
+        assert (item["question"], item["options"]) == (row["q"], row["among"])
+        assert item["answers"] == [row["right"]]
+        assert item["images"] == [sha256(image["bytes"]).hexdigest() for image in row["photos"]]
+        assert item["category"] == f"{row['weight']:.1f}", "0.1 and not 0.10000000149011612"
 
 
 @pytest.mark.parametrize(
