@@ -105,6 +105,7 @@ def test_two_files_of_one_new_name_are_refused(old: Path, bare: Path, vouch: Vou
 @pytest.mark.parametrize(
     ("source", "target", "why"),
     [
+        ("old", "dangling", "exists already"),
         ("nothing", "new", "no such folder"),
         ("old/tower", "old", "exists already"),
         ("old", "old/new", "lies in the folder that is converted"),
@@ -112,4 +113,5 @@ def test_two_files_of_one_new_name_are_refused(old: Path, bare: Path, vouch: Vou
     ],
 )
 def test_folders_that_cannot_be(old: Path, vouch: Vouch, source: str, target: str, why: str) -> None:
+    (old.parent / "dangling").symlink_to("nowhere")
     assert why in vouch("convert", source, target, status=1)

@@ -220,7 +220,7 @@ def test_another_environment_or_other_letters_are_refused(
 def test_a_program_runs_only_by_name(locked: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch) -> None:
     said = flat(vouch("plan"))
     assert re.search(
-        r"own runs code that is not Vouch's, with all your rights: mine/driver\.py, weights, clone at [0-9a-f]{12}, "
+        r"own runs code that is not Vouch's, with all your rights: mine/driver\.py, weights, clip, clone at [0-9a-f]{12}, "
         r"in the environment here \(trust_code: true\)",
         said,
     )
@@ -236,6 +236,9 @@ def test_a_program_runs_only_by_name(locked: Path, vouch: Vouch, monkeypatch: py
     save(locked, {"own": {**entry, "program": {**entry["program"], **secret}}})
     why = "models.lock: the settings of own hold a key or password, which its pin would show; take it out"
     assert why in vouch("lock", "own", status=1)
+    without = {"parts": {"clip": {"kind": "folder", "path": "nowhere"}}}
+    save(locked, {"own": {**entry, "program": {**entry["program"], **without}}})
+    assert "nowhere: no such folder; correct program.parts in models.lock" in vouch("lock", "own", status=1)
     for change, why in (
         ({"trust_code": False}, "write `trust_code: true` if you trust it"),
         ({"driver": "mine/driver"}, "give the driver's Python file"),

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -39,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     source, target = Path(options.folder), Path(options.target)
     if not source.is_dir():
         raise UserError(f"{source}: no such folder; give the folder of a model")
-    if target.exists():
+    if os.path.lexists(target):
         raise UserError(f"{target}: exists already; give the name of a new folder")
     if source.resolve() in target.resolve().parents:
         raise UserError(f"{target}: lies in the folder that is converted; give another place")

@@ -27,6 +27,7 @@ from vouch.cli.use import PROFILES, absent_models, profile_text
 from vouch.cli.ways import PaperModel, models_of, screen, sizes
 from vouch.datasets.config import DatasetEntry
 from vouch.datasets.fetch.origin import REMOTE
+from vouch.models.program.identity import short
 from vouch.params.check import check_params
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.dag import PARAMS, read_dag
@@ -415,10 +416,14 @@ def _programs(project: Project) -> Iterable[str]:
     for name in project.sources:
         entry = entries.get(name)
         if entry and entry.program:
-            program, source = entry.program, entry.source
+            program = entry.program
             at = program.locked.commit if program.locked else None
-            whose = [program.driver, source.repo if source.kind == "hub" else source.path]  # type: ignore[union-attr]
-            whose += [program.code + (f" at {at[:12]}" if at else "")] if program.code else []
+            folders = [entry.source, *program.parts.values()]
+            whose = [
+                program.driver,
+                *(one.repo if one.kind == "hub" else one.path for one in folders),  # type: ignore[union-attr]
+            ]
+            whose += [program.code + (f" at {short(at)}" if at else "")] if program.code else []
             yield (
                 f"{name} runs code that is not Vouch's, with all your rights: {', '.join(whose)}, in the "
                 f"environment {program.environment} (trust_code: true)"

@@ -112,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
         raise UserError(
             f"{_short(options.release)}/output/MODEL/DATASET.pkl: no such file; give a clone of the release"
         )
-    if options.folder.exists():
+    if os.path.lexists(options.folder):
         raise UserError(
             f"{_short(options.folder)}: exists already; remove it, or give the name of a new folder"
         )

@@ -139,9 +139,11 @@ def part_folder(source: FolderSource | HubSource, whole: bool = True, weights: b
 
     whole: whether to fetch it if it is of the hub. weights: if not, its other files do.
     """
-    if isinstance(source, FolderSource):
-        return Path(source.path)
-    return fetch(source.repo, source.revision, local=not whole, everything=True, weights=weights)
+    if isinstance(source, HubSource):
+        return fetch(source.repo, source.revision, local=not whole, everything=True, weights=weights)
+    if whole and not Path(source.path).is_dir():
+        raise UserError(f"{source.path}: no such folder; correct program.parts in {LOCK}")
+    return Path(source.path)
 
 
 def _of_folder(name: str, folder: Path, entry: LockEntry, whole: bool) -> Pin:

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vouch.models.program.identity import DRIVERS
-from vouch.pipeline.errors import UserError
+from vouch.pipeline.errors import UserError, reason
 
 
 class About(BaseModel):
@@ -40,7 +40,7 @@ def constant(path: Path, name: str) -> Any:
             if any(isinstance(target, ast.Name) and target.id == name for target in targets):
                 return ast.literal_eval(one.value)  # type: ignore[attr-defined]
     except (OSError, SyntaxError, ValueError, TypeError, RecursionError) as error:
-        raise UserError(f"{path}: {name} is no literal ({error!s:.100}); correct the driver") from None
+        raise UserError(f"{path}: {name} is no literal ({reason(error):.100}); correct the driver") from None
     return None
 
 
