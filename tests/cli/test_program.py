@@ -229,6 +229,11 @@ def test_a_program_runs_only_by_name(locked: Path, vouch: Vouch, monkeypatch: py
         "own has an entry in models.lock but params.yaml does not ask it; add `own: weights` under models"
     ) in flat(vouch("plan", "--probe", "own", status=1))
     (locked / "params.yaml").write_text(before, "utf-8")
+    save(locked, {"own": entries(locked)["own"], "weights": entries(locked)["own"]})
+    write(locked / "kites", items__jsonl='{"question": "Which?", "options": ["a", "b"], "answer": "a"}\n')
+    # by the entry of the folder's name, whatever its model_type
+    vouch("new", "mine", "--data", "kites", "--model", "weights")
+    assert "weights runs code that is not Vouch's" in flat(vouch("plan", "mine"))
     shown = flat(vouch("plan", "--probe", "own"))
     assert "| Q: Which? | A:" in shown and "one of these tokens is read: A: (5), B: (7)" in shown
     entry = entries(locked)["own"]

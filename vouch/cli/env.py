@@ -140,7 +140,8 @@ def _install(name: str, text: str, folder: Path, cpu: bool) -> None:
             _uv(
                 ["pip", "install", *into, "--index-url", CPU_INDEX, *torch],
                 " and ".join(torch),
-                f"check the network, and UV_FIND_LINKS, or take PyPI's build by `vouch env {name} --torch cuda`",
+                "check the network, and UV_FIND_LINKS, or take PyPI's build by "
+                f"`vouch env {name} --torch cuda`",
             )
     others = [one for one in blocks if one not in built]
     if others:

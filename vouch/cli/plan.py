@@ -124,8 +124,8 @@ def _check_asked(name: str, project: Project, where: str) -> None:
     if entry and name not in project.models:
         source = entry.source.path if isinstance(entry.source, FolderSource) else MODELS
         raise UserError(
-            f"{name} has an entry in {MODELS} but {where} does not ask it; add `{name}: {source}` under models, "
-            "or make a profile for it with `vouch new`"
+            f"{name} has an entry in {MODELS} but {where} does not ask it; add `{name}: {source}` under "
+            "models, or make a profile for it with `vouch new`"
         )
     check_name("model", name, list(project.models), where)
 
