@@ -130,9 +130,8 @@ def test_a_pin_has_all_that_can_change_an_answer(locked: Path, vouch: Vouch) -> 
     (locked / "mine/other.py").write_text("import os\n")
     (locked / "clone/notes.md").write_text("else\n")
     assert pin(locked).digest == before.digest
-    assert (
-        "code at" in (said := vouch("lock", "own")) and "-dirty" in said
-    )  # the commit alone is not the code
+    dirty = r"code at [0-9a-f]{12}-dirty \(with changes that are not committed\)"
+    assert re.search(dirty, vouch("lock", "own")), "the commit alone is not the code"
     assert pin(locked).digest == before.digest
     (locked / "weights").rename(locked / "moved")
     entry["source"]["path"] = "moved"
@@ -153,7 +152,7 @@ CHANGES: dict[str, tuple[str, Callable[[Path], Any]]] = {
         lambda at: (at / "mine/driver.py").write_text("def"),
     ),
     "code": (
-        r"clone: its code is not as pinned \(now at commit",
+        "clone: its code is not as pinned, now at commit",
         lambda at: (at / "clone/own_model.py").write_text("CODE = 6\n"),
     ),
     "new code": ("clone: its code is not as pinned", lambda at: (at / "clone/new.py").touch()),
@@ -224,6 +223,17 @@ def test_a_program_runs_only_by_name(locked: Path, vouch: Vouch, monkeypatch: py
         r"in the environment here \(trust_code: true\)",
         said,
     )
+    before = (locked / "params.yaml").read_text("utf-8")
+    (locked / "params.yaml").write_text(before.replace("own: weights", "other: weights"), "utf-8")
+    assert (
+        "own has an entry in models.lock but params.yaml does not ask it; add `own: weights` under models"
+    ) in flat(vouch("plan", "--probe", "own", status=1))
+    (locked / "params.yaml").write_text(before, "utf-8")
+    save(locked, {"own": entries(locked)["own"], "weights": entries(locked)["own"]})
+    write(locked / "kites", items__jsonl='{"question": "Which?", "options": ["a", "b"], "answer": "a"}\n')
+    # by the entry of the folder's name, whatever its model_type
+    vouch("new", "mine", "--data", "kites", "--model", "weights")
+    assert "weights runs code that is not Vouch's" in flat(vouch("plan", "mine"))
     shown = flat(vouch("plan", "--probe", "own"))
     assert "| Q: Which? | A:" in shown and "one of these tokens is read: A: (5), B: (7)" in shown
     entry = entries(locked)["own"]

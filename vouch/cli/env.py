@@ -9,12 +9,14 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from textwrap import shorten
 
 from vouch.cli.command import argument, command
 from vouch.models.program.identity import CUDA, DRIVERS, ENVIRONMENTS, variable
 from vouch.pipeline.errors import UserError, did_you_mean, reason
 from vouch.pipeline.files import replacing_folder
 from vouch.pipeline.locks import locked
+from vouch.report.formatting import plural
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 COMPILED = ["--compile-bytecode"]  # drivers write none, and would compile torch at each start
@@ -65,10 +67,10 @@ def run(options: argparse.Namespace) -> int:
                 f"{did_you_mean(name, known)}"
             )
     for name in options.names:
-        print(f"env: {name}: {_build(name, options.torch)}", flush=True)
+        _say(name, _build(name, options.torch))
     if not options.names:
         for name in known:
-            print(f"env: {name}: {_state(name)}")
+            _say(name, _state(name))
         if not known:
             print(f"env: {DRIVERS} has no environments (NAME.txt)")
     return 0
@@ -102,9 +104,10 @@ def _build(name: str, torch: str) -> str:
         if _whole(path) and (path / MARK).read_text("ascii") == mark:
             return f"up to date in {path}"
         with replacing_folder(path) as folder:
-            _install(text, file, folder, cpu)
+            _install(name, text, folder, cpu)
             (folder / MARK).write_text(mark, "ascii")
-    return f"built in {path} from {file}"
+        size = sum(one.lstat().st_size for one in path.rglob("*") if not one.is_dir()) / 1e6
+    return f"built in {path} from {file}, {size:,.0f} MB"
 
 
 def _cpu(torch: str) -> bool:
@@ -115,33 +118,42 @@ def _cpu(torch: str) -> bool:
     return torch == "cpu" and sys.platform == "linux"
 
 
-def _install(text: str, file: Path, folder: Path, cpu: bool) -> None:
-    version = _PYTHON.search(text)
+def _install(name: str, text: str, folder: Path, cpu: bool) -> None:
+    """Builds an environment; the build of torch that can be missing comes first. Raises UserError."""
+    file, version = DRIVERS / f"{name}.txt", _PYTHON.search(text)
     python = version[1] if version else f"{sys.version_info.major}.{sys.version_info.minor}"
+    blocks = list(_blocks(text, file))
+    built = [one for one in blocks if cpu and _own_build(one)]
+    named = [m for one in blocks if (m := _REQUIREMENT.match(one)) and m[1].lower() in _TORCH]
+    size = f"; {'1 GB and more' if cpu else 'several GB'}, so this takes minutes" if named else ""
+    _say(name, f"Python {python}, {plural(len(blocks), 'package')}{size}")
     _uv(
         ["venv", "--relocatable", "--no-project", "--python", python, "--clear", str(folder)],
         f"a Python {python}",
-        f"put `python{python}` on PATH, or change the first line of {file}",
+        f"put a real `python{python}` on PATH, not pyenv's shim, or change the first line of {file}",
     )
-    into, blocks = ["--python", str(folder / "bin/python")], list(_blocks(text, file))
-    built = [one for one in blocks if cpu and _own_build(one)]
-    rest = folder / "requirements.txt"
-    rest.write_text("".join(one for one in blocks if one not in built), "utf-8")
-    _uv(
-        ["pip", "sync", *into, *COMPILED, "--require-hashes", "--allow-empty-requirements", str(rest)],
-        f"what {file} names",
-    )
-    torch = [
-        f"{m[1]}=={m[2]}+cpu" for one in built if (m := _REQUIREMENT.match(one)) and m[1].lower() in _TORCH
-    ]
+    into = ["--python", str(folder / "bin/python"), *COMPILED, "--no-deps"]
+    torch = [f"{m[1]}=={m[2]}+cpu" for m in named] if cpu else []
     if torch:
-        here = _uv(["pip", "install", *into, *COMPILED, "--no-deps", "--no-index", *torch])
-        if here:
+        _say(name, f"installing {' and '.join(torch)}")
+        if _uv(["pip", "install", *into, "--no-index", *torch]):
             _uv(
-                ["pip", "install", *into, *COMPILED, "--no-deps", "--index-url", CPU_INDEX, *torch],
+                ["pip", "install", *into, "--index-url", CPU_INDEX, *torch],
                 " and ".join(torch),
+                "check the network, and UV_FIND_LINKS, or take PyPI's build by "
+                f"`vouch env {name} --torch cuda`",
             )
-    rest.unlink()
+    others = [one for one in blocks if one not in built]
+    if others:
+        _say(name, f"installing {plural(len(others), 'package')} of {file}")
+        rest = folder / "requirements.txt"
+        rest.write_text("".join(others), "utf-8")
+        _uv(["pip", "install", *into, "--require-hashes", "--requirements", str(rest)], f"what {file} names")
+        rest.unlink()
+
+
+def _say(name: str, what: str) -> None:
+    print(f"env: {name}: {what}", flush=True)
 
 
 def _blocks(text: str, file: Path) -> Iterator[str]:
@@ -183,7 +195,7 @@ def _uv(arguments: list[str], what: str = "", advice: str = "check the network, 
     )
     if not done.returncode:
         return ""
-    problem = " ".join(done.stderr.split())[-400:] or "it failed"
+    problem = shorten(done.stderr, 600, placeholder=" ...") or "it failed"
     if what:
         raise UserError(f"uv cannot install {what}: {problem}; {advice}")
     return problem

@@ -146,7 +146,7 @@ def _checked(text: str, path: Path, lock: str, models: dict[str, str]) -> Projec
         if lock != before:
             write_text(MODELS, lock)
         project = check_params(loads(as_params(text, str(path)), str(path)), str(path))
-        check_folders(models)
+        check_folders(models, lock)
     except UserError:
         write_text(MODELS, before)
         raise

@@ -169,11 +169,13 @@ def _not_a_model(path: Path, lock: str) -> str:
     return f"{path}: no such folder; give a folder, {HUB}{repo} or the address of a server"
 
 
-def check_folders(models: dict[str, str]) -> None:
+def check_folders(models: dict[str, str], lock: str) -> None:
     """Raises UserError for a folder or file that is neither a whole model nor answers."""
+    entries = _locked(lock)
     for name, source in models.items():
         here = Path(source)
-        if here == MODELS or here.parent == TRAINED:
+        own_code = name in entries and entries[name].program
+        if here == MODELS or here.parent == TRAINED or own_code:
             continue
         if problem := _no_model(here):
             raise UserError(f"{here}: {problem}")

@@ -28,10 +28,12 @@ from vouch.cli.use import PROFILES, absent_models, profile_text
 from vouch.cli.ways import PaperModel, models_of, screen, sizes
 from vouch.datasets.config import DatasetEntry
 from vouch.datasets.fetch.origin import REMOTE
+from vouch.models.lock_entry import FolderSource
 from vouch.models.program.identity import short
 from vouch.params.check import check_params
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.dag import PARAMS, read_dag
+from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.files import UNUSED
 from vouch.pipeline.records import check_lock, read_lock
 from vouch.pipeline.state import State, by_reason, states
@@ -107,12 +109,25 @@ def run(options: argparse.Namespace) -> int:
     where, values = _profile(options.profile)
     project = check_params(values, where)
     if options.probe is not None:
+        _check_asked(options.probe, project, where)
         from vouch.cli.probe import show
 
         return show(project, options.probe, options.json)
     plan = _made(project, values, options)
     print(as_json(_named(plan)) if options.json else _screen(plan, where, options), end="")
     return 0
+
+
+def _check_asked(name: str, project: Project, where: str) -> None:
+    """Raises UserError if a model is not among those of a profile."""
+    entry = locked_models().get(name)
+    if entry and name not in project.models:
+        source = entry.source.path if isinstance(entry.source, FolderSource) else MODELS
+        raise UserError(
+            f"{name} has an entry in {MODELS} but {where} does not ask it; add `{name}: {source}` under "
+            "models, or make a profile for it with `vouch new`"
+        )
+    check_name("model", name, list(project.models), where)
 
 
 def _profile(name: str | None) -> tuple[str, Any]:

@@ -9,7 +9,7 @@ from vouch.models import probe as probing
 from vouch.models.config import ExtractConfig
 from vouch.models.pins import pinned
 from vouch.params.project import MODELS, Project
-from vouch.pipeline.errors import UserError, check_name, reason
+from vouch.pipeline.errors import UserError, reason
 from vouch.pipeline.yaml12 import load
 from vouch.report.formatting import plural
 from vouch.tables.answered import Pin
@@ -37,7 +37,6 @@ def show(project: Project, name: str, as_data: bool) -> int:
 
 def probe(project: Project, name: str) -> dict[str, Any]:
     """What a model would be given for one prompt of each dataset and request type. Raises UserError."""
-    check_name("model", name, list(project.models))
     source = project.models[name]
     pin = pinned(name, source, load(MODELS)["models"], whole=False)
     if pin.source.kind == "released":
@@ -142,7 +141,7 @@ def _program(facts: Row) -> Iterator[str]:
         yield wrapped("it does not say what its model reads")
         return
     yield "\n" + wrapped(f"what it reads for a question, as `vouch lock {name}` found it:")
-    yield from (f"  | {visible(line)}\n" for line in probe["prompt"].split("\n"))
+    yield from (_line(visible(line)) for line in probe["prompt"].split("\n"))
     if probe["letters"]:
         listed = ", ".join(f"{cut(label, 20)}: {_ids(ids)}" for label, ids in probe["letters"].items())
         yield wrapped(f"after it one of these tokens is read: {listed}", "  ")
@@ -285,7 +284,13 @@ def _joined(texts: Sequence[str]) -> Iterator[str]:
     for number, text in enumerate(texts):
         part = text + "·" * (number < len(texts) - 1)
         if line and len(line) + len(part) > WIDTH - 4:
-            yield f"  | {line}\n"
+            yield _line(line)
             line = ""
         line += part
-    yield f"  | {line}\n"
+    yield _line(line)
+
+
+def _line(text: str) -> str:
+    """A line of a prompt; spaces at its end as `␣`."""
+    bare = text.rstrip(" ")
+    return f"  | {bare}{'␣' * (len(text) - len(bare))}\n"

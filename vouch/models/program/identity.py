@@ -135,7 +135,7 @@ def _git(folder: Path, *words: str) -> str:
 
 def short(commit: str) -> str:
     """A commit for people."""
-    return commit[:12] + (DIRTY if commit.endswith(DIRTY) else "")
+    return commit[:12] + (f"{DIRTY} (with changes that are not committed)" if commit.endswith(DIRTY) else "")
 
 
 def program_pin(name: str, program: Program, parts: Mapping[str, Path], whole: bool = True) -> ProgramPin:
@@ -186,7 +186,7 @@ def check_code(
             raise UserError(f"{Path(driver).parent / file}: not as pinned; {again}")
     if code is not None and code_digest(Path(code)) != digest:
         now_at = commit(Path(code))
-        at = f" (now at commit {short(now_at)})" if now_at else ""
+        at = f", now at commit {short(now_at)}" if now_at else ""
         raise UserError(f"{code}: its code is not as pinned{at}; {again}")
 
 
