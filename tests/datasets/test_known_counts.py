@@ -74,6 +74,7 @@ KNOWN: list[tuple[str, Origin | None, dict[str, Any], dict[str, int | set[int]]]
     ("mmmu", hub("lmms-lab/MMMU", "dev"), {}, {"items": 150}),
     ("mmmu_pro", hub("MMMU/MMMU_Pro", "test", config=TEN), {}, {"items": 1730, "options 10": {1213, 1214}}),
     ("mmmu_pro", hub("MMMU/MMMU_Pro", "test", config=TEN), {"options": 10}, {"items": {1213, 1214}}),
+    ("mmmu_pro", hub("MMMU/MMMU_Pro", "test", config=TEN), {"options": 10, "images": "one"}, {"items": {1162, 1163}}),
     ("mmmu_pro", hub("MMMU/MMMU_Pro", "test", config="standard (4 options)"), {}, {"items": 1730}),
     ("mmmu_pro", hub("MMMU/MMMU_Pro", "test", config="vision"), {}, {"items": 1730}),
     ("mathvision", hub("MathLLMs/MathVision", "test"), {}, {"items": 3040, "choice": 1532, **MATHVISION}),

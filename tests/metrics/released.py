@@ -35,10 +35,10 @@ def models(dataset: str = "mmbench") -> list[str]:
 
 
 @cache
-def asked(dataset: str = "mmbench") -> tuple[pa.Table, pa.Table]:
-    """Prompts and items of a dataset, only what scoring needs."""
+def asked(dataset: str = "mmbench", path: Path | None = None) -> tuple[pa.Table, pa.Table]:
+    """Prompts and items of a dataset, only what scoring needs. path: a folder in place of the usual one."""
     items, prompts = [], []
-    for row in pq.read_table(folder(dataset) / f"items-{dataset}.parquet").to_pylist():
+    for row in pq.read_table((path or folder(dataset)) / f"items-{dataset}.parquet").to_pylist():
         native = [row[letter] for letter in "ABCD"]
         shown = native[: native.index(None)] if None in native else native
         flags = ["missing_option"] if None in native else []
@@ -62,9 +62,9 @@ def asked(dataset: str = "mmbench") -> tuple[pa.Table, pa.Table]:
     )
 
 
-def block(model: str, dataset: str = "mmbench") -> Block:
-    """What one model answered on a dataset."""
-    logits = pq.read_table(folder(dataset) / f"logits-{dataset}" / f"{model}.parquet")
+def block(model: str, dataset: str = "mmbench", path: Path | None = None) -> Block:
+    """What one model answered on a dataset. path: as in `asked`."""
+    logits = pq.read_table((path or folder(dataset)) / f"logits-{dataset}" / f"{model}.parquet")
     prompt = pa.array([f"{name}/original" for name in logits["id"].to_pylist()])
     absent = {
         "letter_mass": pa.nulls(len(prompt), pa.float32()),
@@ -72,7 +72,7 @@ def block(model: str, dataset: str = "mmbench") -> Block:
         "problem": pa.nulls(len(prompt), pa.string()),
     }
     letters = pa.table({"prompt": prompt, "logits": logits["logits"], **absent})
-    (found,) = join(letters, *asked(dataset), model)
+    (found,) = join(letters, *asked(dataset, path), model)
     return found
 
 

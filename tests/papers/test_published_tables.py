@@ -1,20 +1,26 @@
 """The tables that Kostumov et al. printed come out of the released logits to the printed digit, ranks included."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from tests.cli.conftest import lay_out
+from tests.metrics.reference_loop import score_rows
 from tests.metrics.released import asked, block, models, needs_oodcv, needs_released, published
 from tests.metrics.simulated import ROOT, config, values
+from tests.release import DATASETS, put, put_table
 from tests.report.project import Made, Make
+from vouch.cli.main import main
+from vouch.datasets.loaders.seedbench import TYPES
 from vouch.metrics.comparison.leaderboard import NAMES
 from vouch.metrics.protocols import faithful
-from vouch.papers.entry import Built, Lookup
-from vouch.papers.kostumov import PAPER, SEVENTH, SITUATIONS, TEN
+from vouch.papers.entry import MEAN, Built, Lookup
+from vouch.papers.kostumov import PAPER, SEED, SEVENTH, TEN, sets
 from vouch.papers.page import review
 from vouch.papers.pivot import CELL
 from vouch.report.loading import read_printed
@@ -150,28 +156,86 @@ def test_all_26_models_have_the_released_numbers_to_the_printed_digit(tables: Ma
     assert "103 of 104 published numbers agree to the printed digit, 30 of 30 published ranks." in said
 
 
-@needs_oodcv
-def test_table_vi_comes_out_but_for_six_misprints(make: Make) -> None:
-    """Ten models on seven situations of OODCV-VQA, each of which is split and calibrated by itself."""
-    names = {row["id"]: row["category"] for row in asked("oodcv")[1].to_pylist()}
+def by_category(make: Make, dataset: str, names: Sequence[str], path: Path | None = None) -> dict[str, Built]:
+    """Tables by their number; each category is split and calibrated by itself. names: of the models."""
+    items = asked(dataset, path)[1].to_pandas()
+    of_item = dict(zip(items["id"], items["category"], strict=True))
     rows = []
-    for model in models("oodcv"):
-        if (slug := model_slug(model)) in TEN:
-            answered = block(model, "oodcv")
-            of_row = np.array([names[item] for item in answered.items])
-            for category in SITUATIONS:
-                part = answered.responses.take(of_row == category)
-                for (score, metric), value in values(faithful(part, config()).figures).items():
-                    row = {"model": slug, "dataset": "oodcv", "variation": "original", "output": "letters"}
-                    row |= {"protocol": "faithful", "category": category, "calibration": "", "items": 1422}
-                    rows.append(row | {"score": score, "metric": metric, "value": value})
+    for model in names:
+        answered = block(model, dataset, path)
+        of_row = np.array([of_item[item] for item in answered.items])
+        for category in items["category"].unique():
+            part = answered.responses.take(of_row == category)
+            for (score, metric), value in values(faithful(part, config()).figures).items():
+                row: dict[str, Any] = {
+                    "model": model_slug(model),
+                    "dataset": dataset,
+                    "variation": "original",
+                }
+                row |= {"protocol": "faithful", "category": category, "calibration": "", "items": 1422}
+                rows.append(row | {"output": "letters", "score": score, "metric": metric, "value": value})
     evidence = replace(
-        make(Made(datasets=("oodcv",))),
+        make(Made(datasets=(dataset,))),
         leaderboard=pd.DataFrame(rows).reindex(columns=LEADERBOARD.schema.names),
-        items=asked("oodcv")[1].to_pandas().assign(dataset="oodcv"),
+        items=items.assign(dataset=dataset),
         printed=PRINTED,
     )
-    (built,) = [made for entry, made in review(PAPER, Lookup(evidence)).shown if entry.name == "Table VI"]
+    shown = review(PAPER, Lookup(evidence)).shown
+    return {entry.name.removeprefix("Table "): built for entry, built in shown if built.grids}
+
+
+def pickled_seedbench(release: Path, models: Sequence[str]) -> dict[tuple[str, str, str, str], float]:
+    """Pickles as the authors' code writes them; what their scoring makes of the rows of each task of Table V, by
+    model, task, score and metric. Table V has the five largest tasks: the four others are small."""
+    kinds = np.repeat(list(TYPES), [60 if name in SEED else 20 for name in TYPES.values()])
+    np.random.RandomState(7).shuffle(kinds)
+    labels = np.random.RandomState(8).randint(0, 4, len(kinds))
+    theirs = {}
+    for seed, model in enumerate(models):
+        logits = np.random.RandomState(seed).standard_normal((len(kinds), 6)).astype("f4")
+        logits[np.arange(len(kinds)), labels] += 1 + seed
+        rows = [
+            DATASETS["seedbench"](number)
+            | {"question_type_id": int(kind), "answer": "ABCD"[label], "logits": logits[number].copy()}
+            for number, (kind, label) in enumerate(zip(kinds, labels, strict=True))
+        ]
+        put(release, "seedbench", model, rows)
+        for kind, name in TYPES.items():
+            part = kinds == kind
+            for (score, metric), value in score_rows(logits[part], [*labels[part]]).items():
+                theirs[model, SEED.get(name, ""), score, metric] = value
+    return theirs
+
+
+def test_table_v_follows_from_the_authors_pickles(
+    make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """SEED-Bench from pickles by `vouch released` to Table V, beside the authors' scoring of the pickled rows."""
+    bench, new, names = tmp_path / "bench", tmp_path / "new", ("Monkey-Chat", "Yi-VL-6B", "Qwen-VL-Chat")
+    lay_out(tmp_path)
+    theirs = pickled_seedbench(bench, names)
+    put_table(bench, "acc", {names[0]: ["0.5"]}, ["seedbench"])
+    assert main(["released", str(bench), str(new), "--dataset", "seedbench"]) == 0
+    assert "released: seedbench: 380 questions, 3 models" in capsys.readouterr().out
+    (grid,) = by_category(make, "seedbench", names, new)["V"].grids
+    found = {}
+    for row in grid.rows:
+        for column, cell in zip(grid.columns[1:], row[1:], strict=True):
+            found[row[0].text, column.label] = float(cell.text.partition(" ")[0])
+    expected = {}
+    for measure in sets("mean"):
+        for model in names:
+            of_task = [theirs[model, task, measure.score, measure.metric] for task in SEED.values()]
+            for task, value in zip([*SEED.values(), MEAN], [*of_task, float(np.mean(of_task))], strict=True):
+                expected[model, f"{measure.label} {task}"] = measure.scale * value
+    assert found == pytest.approx(expected, abs=0.00501)
+
+
+@needs_oodcv
+def test_table_vi_comes_out_but_for_six_misprints(make: Make) -> None:
+    """Ten models on seven situations of OODCV-VQA."""
+    ten = [name for name in models("oodcv") if model_slug(name) in TEN]
+    built = by_category(make, "oodcv", ten)["VI"]
     wrong = {
         (row[0].text, row[1].text, row[2].text): (row[3].text, row[4].text)
         for row in built.beside[0].rows

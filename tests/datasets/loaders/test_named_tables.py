@@ -238,7 +238,7 @@ def test_what_is_an_option(text, question, options):
 def test_worldmedqa_v(project):
     def row(**changes):
         base = {"index": 1, "image": coded(), "question": "Q", "A": "a", "B": "b", "C": "c", "D": "d"}
-        return {**base, "correct_option": "C", **changes}
+        return {**base, "answer": "", "correct_option": "C", "split": "test", **changes}
 
     tsv(project.source / "israel_local_processed.tsv", row(question="שאלה"), row(image=coded(9)))
     tsv(project.source / "israel_english_processed.tsv", row())

@@ -3,6 +3,9 @@
     origin: {hub: WorldMedQA/V, revision: "...", files: ["*_processed.tsv"]}
 
 Eight files COUNTRY_LANGUAGE_processed.tsv: brazil, israel, japan and spain, each `local` and `english`.
+Columns: index, image, question, A, B, C, D, answer, correct_option, split. `correct_option` is the letter of
+the correct option; `answer` is empty. Source: the tables of answers that the authors made of these files with
+VLMEvalKit (github.com/WorldMedQA/V at ec9c4747, visuals/), which keep all columns but the image.
 Questions of a country about the same image are one group, so that the two languages stay together.
 """
 
@@ -12,11 +15,11 @@ from collections.abc import Iterator
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
 from vouch.datasets.read.files import Row, SourceFiles, items
-from vouch.datasets.read.forms import count_each, rows, table_columns
+from vouch.datasets.read.forms import count_each, rows
 
 SIZES = {"brazil": 89, "israel": 186, "japan": 168, "spain": 125}
 _LETTERS = ("A", "B", "C", "D")
-_ANSWERS = ("correct_option", "answer")  # names of the answer's column in the known editions
+_NEEDED = ("question", *_LETTERS, "correct_option", "image")
 _FILE = re.compile(r"(?:.*/)?([a-z]+)_(english|local)_processed\.tsv")
 
 Settings = LoaderSettings
@@ -32,14 +35,11 @@ def expected(source: SourceFiles, settings: Settings) -> Expected | None:
 
 def read(source: SourceFiles, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One item per row; ids are the file's name and the row in it."""
-    columns = table_columns(source)
-    answer = next((column for column in _ANSWERS if column in columns), _ANSWERS[0])
     starts: dict[str, int] = {}
-    needed = ("question", *_LETTERS, answer, "image")
-    yield from items(rows(source, needed), lambda row: _item(row, answer, starts))
+    yield from items(rows(source, _NEEDED), lambda row: _item(row, starts))
 
 
-def _item(row: Row, answer: str, starts: dict[str, int]) -> RawItem:
+def _item(row: Row, starts: dict[str, int]) -> RawItem:
     match = _FILE.fullmatch(row.file.name)
     country, language = match.groups() if match else ("", "")
     first = starts.setdefault(row.file.name, row.number)
@@ -50,7 +50,7 @@ def _item(row: Row, answer: str, starts: dict[str, int]) -> RawItem:
         where=row.where,
         question=row.text("question"),
         options=[row.text(letter) for letter in _LETTERS],
-        answers=[row.letter(answer, len(_LETTERS))],
+        answers=[row.letter("correct_option", len(_LETTERS))],
         images=images,
         category=f"{country} {language}",
         group=f"{country}-{digest}" if images else None,
