@@ -257,6 +257,15 @@ def test_depths_turn_comparisons_of_compbench(bare: Path) -> None:
         before = depths[int(row["item"])]
         assert row["answers"] != [before.index(min(before))], "turned"
 
+    DECISIONS.unlink()
+    pairs = exported()
+    assert {row["of_first"] for row in pairs} | {row["of_second"] for row in pairs} == {"0", "1", "2"}
+    for row in pairs:
+        row["winner"] = "first" if known[row["first"]] < known[row["second"]] else "second"
+    save(FILE, pairs)
+    exchange("--import", FILE)
+    assert exchanged() == found, "and so does a person who decides by eye"
+
 
 AS_NUMBERS = "".join(f"{name},{left},{right}\r\n" for name, (left, right) in SHADES.items())
 

@@ -5,12 +5,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from stages.prepare import main as prepare
 from stages.rewrite import main as rewrite
 from stages.vary import main as vary
 from tests.cli.conftest import Vouch, flat, set_params
 from tests.cli.reviewed import load, save, stage
+from tests.datasets.conftest import SHARED
 from tests.models.loopback_server import Loopback, error, serving
 from tests.prompts.rewrites.conftest import completion, item
 from vouch.cli import counts
@@ -356,6 +360,42 @@ def test_the_six_steps_from_a_table_to_prompts_and_back(bare: Path) -> None:
     assert prompts() == before, "a step taken back brings the question back"
 
 
+def test_the_texts_of_mmbench_from_their_table_to_prompts(bare: Path, vouch: Vouch) -> None:
+    """All 382 that PARC cleaned, a row each: a person drops one and rewords one, and accepts what is plainly good."""
+    table = SHARED / "vlm-uncertainty-bench/items-mmbench.parquet"
+    if not table.exists():
+        pytest.skip("reference data vlm-uncertainty-bench is not on this machine")
+    distinct = {row["question"]: row for row in reversed(pq.read_table(table).to_pylist())}
+    Path("released").mkdir()
+    pq.write_table(pa.Table.from_pylist(list(distinct.values())), "released/items-quiz.parquet")
+    entry = {"loader": "released", "source": "released", "template": "plain"}
+    cleaned = {**yaml12.load(Path("params.yaml"))["rewrite"], "clean": ["quiz"]}
+    set_params(datasets={"quiz": entry}, variations=["original", "ls_n"], rewrite=cleaned)
+    stage(prepare, "prepare", "quiz")
+    prompts()
+    rows = exported("--kind", "clean")
+    assert {row["question"] for row in rows} == set(distinct) and len(rows) == 382
+    dropped, reworded = rows[0], rows[1]
+    dropped |= {"decision": "drop", "by": "me"}
+    reworded |= {"decision": "use", "text": "Which magnet is longer?", "by": "me"}
+    save(FILE, rows)
+    assert "2 decisions taken over" in vouch("review", "rewrites", "quiz", "--import", FILE)
+    vouch("review", "rewrites", "quiz", "--kind", "clean", "--accept-checked", "--doubt", "0.2")
+    decisions = {one.task.question: one for one in read_decisions(DECISIONS)}
+    assert len(decisions) > 100, "a person reads the doubtful ones"
+
+    names = prompts()
+    texts = {row["id"]: row["text"] for row in PROMPTS.read(prompts_path("quiz")).to_pylist()}
+    for question, row in distinct.items():
+        one, text = decisions.get(question), texts.get(f"{row['id']}/original")
+        if question == dropped["question"]:
+            assert text is None
+        else:
+            assert (one.text if one else question) in (text or ""), question
+    assert texts[f"{distinct[reworded['question']]['id']}/ls_n"].count("Which magnet is not longer?") == 1
+    assert not [name for name in names if name.startswith(f"{distinct[dropped['question']]['id']}/")]
+
+
 LITERAL = (
     "You are a multiple-choice generator. Given a question and an answer, you need to generate three additional "
     "incorrect options while ensuring their plausibility and confusion. Question: What fruit? Answer: a pear"
@@ -394,10 +434,10 @@ def server(bare: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
     )
     monkeypatch.setenv("VOUCH_SERVER_KEY_WRITER", "sk-secret-123456")
     monkeypatch.setenv("VOUCH_SERVER_TRIES", "1")
-    questions = {"What fruit?": "a pear", "Is it ripe?": "yes", "What tree?": "an oak"}
+    questions = {"What fruit?": "a pear", "Is it ripe?": "yes", "What tree?": "an oak", "What herb?": "mint"}
     rows = [
         {**item(name, question), "kind": "text", "options": [], "answers": [], "references": [reference]}
-        for name, (question, reference) in zip("abc", questions.items(), strict=True)
+        for name, (question, reference) in zip("abcd", questions.items(), strict=True)
     ]
     ITEMS.write(items_path("fruit"), rows)
     with serving(None) as loopback:  # type: ignore[arg-type]  # no model behind it: each test says what it answers
@@ -414,18 +454,21 @@ def test_a_model_writes_and_a_person_corrects(server: Loopback, vouch: Vouch) ->
 
     def answer(request: dict[str, Any], _number: int) -> Any:
         asked.append(request["messages"][0]["content"])
+        if "What herb?" in asked[-1]:
+            return completion("1. a dill\n2. a", "length")
         return completion("I cannot." if "What tree?" in asked[-1] else "1. =1+1\n2. a plum\n3. a fig")
 
     server.instead = answer
     text = vouch("review", "distract", "fruit")
-    assert LITERAL in asked and len(asked) == 2, "the literal prompt; yes and no are not asked"
+    assert LITERAL in asked and len(asked) == 3, "the literal prompt; yes and no are not asked"
     assert "1 questions have wrong options; read them" in text and "list of three: ['c']" in text
+    assert "1 have none, as the answer is longer than rewrite.max_tokens: ['d']" in text
     path = Path("fruit/wrong-options.csv")
     assert path.read_text() == "id,wrong_1,wrong_2,wrong_3\na,'=1+1,a plum,a fig\n", "no formula"
     assert read_written(path) == {"a": ["=1+1", "a plum", "a fig"]}
     path.write_text("id,wrong_1,wrong_2,wrong_3\na,mine,a plum,a fig\n")
     vouch("review", "distract", "fruit")
-    assert len(asked) == 2, "answers are remembered"
+    assert len(asked) == 3, "answers are remembered"
     assert read_written(path)["a"][0] == "mine", "what a person wrote stays"
 
 

@@ -1,6 +1,7 @@
 """Vouch's answers against plain transformers, prompt by prompt, with real weights: `make real-tests`.
 
-The language model answers questions in words, the vision model with untrained eyes the same questions with an image.
+The language model answers questions in words, the vision model with untrained eyes the same questions with an image;
+the encoder gives vectors and the similarity of texts.
 """
 
 import io
@@ -21,11 +22,17 @@ from transformers import (
     AutoTokenizer,
 )
 
+from stages.embed import main as embed
+from tests.metrics.simulated import project_run
+from tests.models.encoders.models import by_hand
 from tests.models.project import Project, image, prompt
 from tools.real.weights import make_models
 from vouch.models.encoders.config import ImageEncoderConfig
 from vouch.models.encoders.pinned import load
 from vouch.models.pins import pinned
+from vouch.tables.answered import TEXT, pin_path, text_path, write_pin
+from vouch.tables.asked import PROMPTS, prompts_path
+from vouch.tables.results import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
 
 ITEMS = Path(__file__).parents[2] / "docs/examples/general/items.jsonl"
 LETTERS, LIKELIHOODS, TEXTS, TOKENS = 19, 10, 15, 24  # prompts of four options each; tokens of a text
@@ -142,3 +149,48 @@ def test_vectors_are_those_of_plain_transformers(models: Path) -> None:
         with torch.inference_mode():
             states = model(**tokenizer(text, return_tensors="pt")).last_hidden_state
         assert vector == pytest.approx(states[0].mean(0).numpy(), abs=1e-5), text
+
+
+SENTENCE = "The capital of France is Paris."
+SAMPLED: list[
+    tuple[str, list[str], str, list[str]]
+] = [  # prompt, its options, the greedy text and the samples
+    ("1/original", ["Paris", "Rome"], "A", ["(b).", "A"]),
+    ("2/original", [], SENTENCE, ["It is Paris, of course.", "Rome", "unbelievably"]),
+]
+
+
+def test_similarities_of_samples_are_the_formula_by_plain_transformers(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sample_BERT and Sample*_BERT of Tu et al.: BERTScore's F1 with the greedy text, by a real encoder."""
+    folder, run = models / "minilm", project_run(tmp_path, monkeypatch, "embed")
+    write_pin(pin_path("minilm"), pinned("minilm", str(folder), {}))
+    run._params["params.yaml"]["embed.texts"] = {"encoder": "data/models/minilm.json", "device": "cpu"}
+    prompts: list[dict[str, Any]] = []
+    texts: list[dict[str, Any]] = []
+    for name, options, greedy, samples in SAMPLED:
+        labels, order = list("AB"[: len(options)]), list(range(len(options)))
+        prompts.append(
+            {"id": name, "variation": "original", "options": options, "labels": labels, "order": order}
+        )
+        drawn = [(0.0, 0, greedy), *((0.7, number, text) for number, text in enumerate(samples, 1))]
+        texts += [
+            {"prompt": name, "temperature": heat, "sample": number, "text": text}
+            for heat, number, text in drawn
+        ]
+    for dataset in ("left", "right"):
+        PROMPTS.write(prompts_path(dataset), prompts)
+        for model in ("tiny_a", "tiny_b"):
+            TEXT.write(text_path(model, dataset), texts if (model, dataset) == ("tiny_a", "left") else [])
+    embed(run)
+    one, two = TEXT_SIMILARITY.read(TEXT_SIMILARITY_PATH).to_pylist()
+
+    def mean(greedy: str, *samples: str) -> float:
+        return sum(by_hand(folder, text, greedy)[0] for text in samples) / len(samples)
+
+    assert one["sample_bert"] == pytest.approx(mean("A", "(b).", "A"), abs=1e-5)
+    spelled = mean("A. Paris", "B. Rome", "A. Paris")
+    assert one["sample_bert_expanded"] == pytest.approx(spelled, abs=1e-5) != one["sample_bert"]
+    expected = mean(SENTENCE, *SAMPLED[1][3])
+    assert two["sample_bert"] == two["sample_bert_expanded"] == pytest.approx(expected, abs=1e-5)

@@ -224,13 +224,17 @@ def run_distract(options: argparse.Namespace) -> int:
     }
     writer: CachedModel[PlainText] = CachedModel(read_pin(intact(pin_path(model))), project.rewrite, name)
     options_of = ask_for_options(writer, asked)
-    written |= {key: wrong for key, wrong in options_of.items() if wrong}
+    written |= {key: wrong for key, (wrong, _) in options_of.items() if wrong}
     write_text(path, csv_text(OPTION_COLUMNS, ([name, *wrong] for name, wrong in written.items())))
     print(
         f"distract: {plain(path)}: {len(written)} questions have wrong options; read them before you use them"
     )
-    if left := [key for key, wrong in options_of.items() if not wrong]:
-        print(f"distract: {len(left)} have none, as the reply was not a list of three: {left[:_LEFT]}")
+    left: dict[str, list[str]] = {}
+    for item, (_, reason) in options_of.items():
+        if reason:
+            left.setdefault(reason, []).append(item)
+    for reason, items in left.items():
+        print(f"distract: {len(items)} have none, as {reason}: {items[:_LEFT]}")
     return 0
 
 
@@ -250,11 +254,16 @@ def _open_questions(name: str) -> Iterator[dict[str, str]]:
 
 def ask_for_options(
     engine: Responder[PlainText], asked: Mapping[str, tuple[str, str]]
-) -> dict[str, list[str]]:
-    """Wrong options by id, none if the reply cannot be read. asked: prompt and correct answer by id."""
+) -> dict[str, tuple[list[str], str]]:
+    """Wrong options by id, and why there are none. asked: prompt and correct answer by id."""
     prompts = [PlainText(text) for text in dict.fromkeys(text for text, _ in asked.values())]
-    replies = {one.prompt: reply.text for one, reply in engine.ask(prompts)} if prompts else {}
-    return {name: read_options(replies[text] or "", answer) for name, (text, answer) in asked.items()}
+    replies = {one.prompt: reply for one, reply in engine.ask(prompts)} if prompts else {}
+    options = {}
+    for name, (text, answer) in asked.items():
+        wrong = read_options(replies[text].text or "", answer)
+        reason = "" if wrong else replies[text].reason or "the reply was not a list of three"
+        options[name] = wrong, reason
+    return options
 
 
 def read_options(reply: str, answer: str) -> list[str]:

@@ -1,6 +1,8 @@
-"""Tiny random encoders, saved as transformers saves them."""
+"""Tiny random encoders, saved as transformers saves them, and what BERTScore is by hand."""
 
 from pathlib import Path
+
+import numpy as np
 
 from vouch.tables.answered import Pin, Source, folder_digests
 
@@ -66,3 +68,25 @@ def pin(name: str, folder: Path) -> Pin:
     """The pin of a folder as it is."""
     source = Source(kind="folder", path=str(folder))
     return Pin(model=name, engine="transformers", source=source, files=folder_digests(folder))
+
+
+def by_hand(folder: Path, candidate: str, reference: str) -> tuple[float, float]:
+    """BERTScore F1 and the cosine of the mean vectors, one token after the other."""
+    from transformers import AutoTokenizer, BertModel
+
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), BertModel.from_pretrained(folder).eval()
+    states = [
+        model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0].detach().numpy()
+        for text in (candidate, reference)
+    ]
+
+    def cosine(a: np.ndarray, b: np.ndarray) -> float:
+        return float(a @ b / np.sqrt((a @ a) * (b @ b)))
+
+    def best(of: np.ndarray, among: np.ndarray) -> float:
+        return float(np.mean([max(cosine(a, b) for b in among) for a in of[1:-1]]))
+
+    precision, recall = best(states[0], states[1]), best(states[1], states[0])
+    return 2 * precision * recall / (precision + recall), cosine(
+        states[0].mean(axis=0), states[1].mean(axis=0)
+    )

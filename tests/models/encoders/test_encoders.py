@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from stages.embed import main
 from tests.metrics.simulated import project_run
-from tests.models.encoders.models import pin, save_bert, save_clip, save_tokenizer
+from tests.models.encoders.models import by_hand, pin, save_bert, save_clip, save_tokenizer
 from tests.refusals import refused
 from vouch.models.encoders.config import ImageEncoderConfig
 from vouch.models.encoders.config import TextEncoderConfig as Config
@@ -208,28 +208,6 @@ def use_texts(run: Run, made: Pin, **changes: Any) -> None:
 def rows() -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = TEXT_SIMILARITY.read(TEXT_SIMILARITY_PATH).to_pylist()
     return found
-
-
-def by_hand(folder: Path, candidate: str, reference: str) -> tuple[float, float]:
-    """BERTScore F1 and the cosine of the mean vectors, one token after the other."""
-    from transformers import AutoTokenizer, BertModel
-
-    tokenizer, model = AutoTokenizer.from_pretrained(folder), BertModel.from_pretrained(folder).eval()
-    states = [
-        model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0].detach().numpy()
-        for text in (candidate, reference)
-    ]
-
-    def cosine(a: np.ndarray, b: np.ndarray) -> float:
-        return float(a @ b / np.sqrt((a @ a) * (b @ b)))
-
-    def best(of: np.ndarray, among: np.ndarray) -> float:
-        return float(np.mean([max(cosine(a, b) for b in among) for a in of[1:-1]]))
-
-    precision, recall = best(states[0], states[1]), best(states[1], states[0])
-    return 2 * precision * recall / (precision + recall), cosine(
-        states[0].mean(axis=0), states[1].mean(axis=0)
-    )
 
 
 def test_samples_are_likened_to_the_greedy_text(run_texts: Run, tmp_path: Path) -> None:
