@@ -241,7 +241,6 @@ def test_a_server_rewrites(
     )
     stage(rewrite, "rewrite", "toy")
     rows = REWRITES.read(rewrites_path("toy")).to_pylist()
-    print(*rows, sep="\n", flush=True)
     tasks = [RewriteTask(item["question"], kind) for item in items for kind in ("lr_i", "ls_n")]
     assert [(row["original"], row["kind"]) for row in rows] == [(task.question, task.kind) for task in tasks]
     for row, task in zip(rows, tasks, strict=True):
@@ -273,13 +272,11 @@ def test_a_server_writes_wrong_options(
     name = prepared(tmp_path, llama, monkeypatch, *items, rewrite=writer)
     assert main(["review", "distract", "toy"]) == 0
     told = capsys.readouterr().out
-    print(told, flush=True)
     written = read_written(Path("toy/wrong-options.csv"))
     for item in items:
         (answer,) = item["references"]
         prompt = INSTRUCTIONS["vqa"].format(question=item["question"], answer=answer)
         said, ended = reply_of(llama, name, prompt, 64)
-        print(repr(said), ended, flush=True)
         wrong = read_options(said, answer) if ended else []
         assert written.get(item["id"], []) == wrong
         assert wrong or f"'{item['id']}'" in told

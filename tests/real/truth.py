@@ -40,7 +40,7 @@ from vouch.tables.results import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
 
 ITEMS = Path(__file__).parents[2] / "docs/examples/general/items.jsonl"
 LETTERS, LIKELIHOODS, TEXTS, TOKENS = 19, 10, 15, 24  # prompts of four options each; tokens of a text
-REWRITTEN, COMPARED = 5, 4  # questions, and rewrites of the first ones
+REWRITTEN = 2  # questions
 IMAGES = [image(seed, (64, 48)) for seed in (1, 2, 3)]
 
 
@@ -174,17 +174,15 @@ def test_rewrites_are_those_of_plain_transformers(
     project, folder = Rewriting(tmp_path), models / "smollm2"
     write_pin(pin_path("smollm2"), pinned("smollm2", str(folder), {}))
     project.rewrite = {"rewriter": "data/models/smollm2.json", "device": "cpu", "max_tokens": TOKENS}
-    items = [json.loads(line) for line in islice(ITEMS.open(encoding="utf-8"), REWRITTEN)]
+    items = [json.loads(line) for line in islice(ITEMS.open(encoding="utf-8"), 3, 3 + REWRITTEN)]
     project.items(*(item_row(item["id"], item["question"], options=item["options"]) for item in items))
     rows = project.rows()
-    print(*rows, sep="\n", flush=True)
     assert [(row["original"], row["kind"]) for row in rows] == [
         (item["question"], kind) for item in items for kind in INSTRUCTIONS
     ]
     plain = Plain(folder, sees=False)
     for row in rows:
         assert (row["status"] == "accepted") == (not row["reason"]), "every refusal has its words"
-    for row in rows[:COMPARED]:
         kind = row["kind"]
         first, last = INSTRUCTIONS[kind]
         head, examples = instruction(kind).head.strip(), instruction(kind).examples
@@ -196,11 +194,14 @@ def test_rewrites_are_those_of_plain_transformers(
         else:
             assert row["rewrite"] == RewriteTask(row["original"], kind).read(said)
     accepted = sum(row["status"] == "accepted" for row in rows)
+    assert 0 < accepted < len(rows)
     assert len(project.prompts()) == REWRITTEN + accepted, "no prompt of a rewrite that was refused"
 
 
 SENTENCE = "The capital of France is Paris."
-SAMPLED: list[tuple[str, list[str], str, list[str]]] = [  # prompt, its options, the greedy text and the samples
+SAMPLED: list[
+    tuple[str, list[str], str, list[str]]
+] = [  # prompt, its options, the greedy text and the samples
     ("1/original", ["Paris", "Rome"], "A", ["(b).", "A"]),
     ("2/original", [], SENTENCE, ["It is Paris, of course.", "Rome", "unbelievably"]),
 ]
