@@ -1,4 +1,4 @@
-"""Real servers with real weights, asked as `extract` asks them: `make real-tests`.
+"""Real servers with real weights, asked as `extract`, `rewrite` and `vouch review distract` ask: `make real-tests`.
 
 llama.cpp and `transformers serve`, both with SmolLM2-135M-Instruct. Bounded by END seconds; no server outlives it.
 """
@@ -8,24 +8,37 @@ import math
 import time
 import urllib.request
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from stages.prepare import main as prepare
+from stages.rewrite import main as rewrite
+from stages.vary import main as vary
+from tests.cli.conftest import lay_out, set_params
+from tests.cli.reviewed import stage
 from tests.models.project import Project, image, prompt
 from tests.refusals import refused
 from tools.real.serve import CONTEXT, GGUF, running
 from tools.real.weights import make_models
+from vouch.cli.main import main
+from vouch.cli.review import INSTRUCTIONS, read_options
+from vouch.datasets.options import read_written
 from vouch.models.server.abilities import Abilities, abilities
 from vouch.models.server.client import ServerSettings, served
 from vouch.models.server.engine import ENOUGH
-from vouch.tables.asked import LETTERS, TEXT
+from vouch.pipeline.yaml12 import load
+from vouch.prompts.rewrites.table import RewriteTask
+from vouch.tables.answered import Pin, Source, pin_path, write_pin
+from vouch.tables.asked import LETTERS, PROMPTS, REWRITES, TEXT, prompts_path, rewrites_path
 
 END = 300.0
 STARTED = time.monotonic()
 pytestmark = pytest.mark.xdist_group("servers")  # one of each for all tests
 
+ITEMS = Path(__file__).parents[2] / "docs/examples/general/items.jsonl"
 IMAGE = image(1)
 CAPITAL = "What is the capital of France?\nA. Rome\nB. Paris\nC. Lima\nAnswer with the letter."
 ASKED = {  # the second is longer than the context, the third has a picture
@@ -172,3 +185,101 @@ def test_transformers_serve(
     )
     assert found["plain"]["text"]["text"] == said["message"]["content"]
     assert made.extract().measured["answers"]["asked"] == 0
+
+
+def prepared(
+    folder: Path, url: str, monkeypatch: pytest.MonkeyPatch, *lines: dict[str, Any], **params: Any
+) -> str:
+    """A checkout, the present folder, with these questions as its dataset `toy` and the server as its rewriter.
+
+    Gives the server's name of the model. One request at a time: a reply is then that of the request by itself.
+    """
+    lay_out(folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("VOUCH_SERVER_TIMEOUT", "60")
+    monkeypatch.setenv("VOUCH_SERVER_CONCURRENCY", "1")
+    (name,) = served(url)
+    source = {"kind": "server", "url": url, "name": name}
+    write_pin(pin_path("writer"), Pin(model="writer", engine="openai", source=Source(**source), files={}))
+    entries = {"models": {"writer": {"source": source, "engine": "openai"}}}
+    (folder / "models.lock").write_text(json.dumps(entries), "utf-8")
+    (folder / "toy").mkdir()
+    (folder / "toy/items.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    set_params(
+        datasets={"toy": {"loader": "jsonl", "source": "toy", "template": "plain"}},
+        models={"tiny_a": "data/trained/tiny_a"},
+        helpers={"writer": "models.lock"},
+        train={"tiny_a": load(Path("params.yaml"))["train"]["tiny_a"]},
+        **params,
+    )
+    stage(prepare, "prepare", "toy")
+    return name
+
+
+def general(count: int) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in islice(ITEMS.open(encoding="utf-8"), count)]
+
+
+def reply_of(url: str, name: str, text: str, most: int) -> tuple[str, bool]:
+    """What the server says to one message, and whether it came to an end."""
+    choice = raw(url, name, messages=[{"role": "user", "content": text}], max_tokens=most)
+    return choice["message"]["content"], choice["finish_reason"] == "stop"
+
+
+def test_a_server_rewrites(
+    llama: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`lr_i` and `ls_n` of five questions: a table without a gap; what cannot be asked is refused in words."""
+    keys = ("id", "question", "options", "answer")
+    items = [{key: line[key] for key in keys} for line in general(5)]
+    rewriter = {"rewriter": "data/models/writer.json", "max_tokens": 24}
+    name = prepared(
+        tmp_path, llama, monkeypatch, *items, variations=["original", "lr_i", "ls_n"], rewrite=rewriter
+    )
+    stage(rewrite, "rewrite", "toy")
+    rows = REWRITES.read(rewrites_path("toy")).to_pylist()
+    tasks = [RewriteTask(item["question"], kind) for item in items for kind in ("lr_i", "ls_n")]
+    assert [(row["original"], row["kind"]) for row in rows] == [(task.question, task.kind) for task in tasks]
+    for row, task in zip(rows, tasks, strict=True):
+        assert (row["status"] == "accepted") == (not row["reason"]), "every refusal has its words"
+        if task in tasks[:4]:
+            said, ended = reply_of(llama, name, task.prompt, 24)
+            assert row["rewrite"] == (task.read(said) if ended else None)
+            assert ended or row["reason"] == "the answer is longer than rewrite.max_tokens"
+    assert main(["review", "rewrites", "toy"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert all(row["reason"] in shown for row in rows)
+    stage(vary, "vary", "toy")
+    asked = {row["id"]: row["text"] for row in PROMPTS.read(prompts_path("toy")).to_pylist()}
+    accepted = [row["rewrite"] for row in rows if row["status"] == "accepted"]
+    assert len(asked) == len(items) + len(accepted), "no prompt of a rewrite that was refused"
+    assert all(any(text.startswith(words) for text in asked.values()) for words in accepted)
+    left()
+
+
+def test_a_server_writes_wrong_options(
+    llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For three open questions: the options in its replies, or why a reply has none."""
+    items = [
+        {"id": line["id"], "question": line["question"], "references": [line["options"][line["answer"]]]}
+        for line in general(3)
+    ]
+    writer = {"rewriter": "data/models/writer.json", "max_tokens": 64}
+    name = prepared(tmp_path, llama, monkeypatch, *items, rewrite=writer)
+    assert main(["review", "distract", "toy"]) == 0
+    told = capsys.readouterr().out
+    written = read_written(Path("toy/wrong-options.csv"))
+    for item in items:
+        (answer,) = item["references"]
+        prompt = INSTRUCTIONS["vqa"].format(question=item["question"], answer=answer)
+        said, ended = reply_of(llama, name, prompt, 64)
+        wrong = read_options(said, answer) if ended else []
+        assert written.get(item["id"], []) == wrong
+        assert wrong or f"'{item['id']}'" in told
+    assert f"{len(written)} questions have wrong options; read them before you use them" in told
+    assert main(["review", "distract", "toy"]) == 0, "replies are remembered"
+    left()

@@ -1,7 +1,7 @@
 """Vouch's answers against plain transformers, prompt by prompt, with real weights: `make real-tests`.
 
-The language model answers questions in words, the vision model with untrained eyes the same questions with an image;
-the encoder gives vectors and the similarity of texts.
+The language model answers questions in words and rewrites them, the vision model with untrained eyes answers the same
+questions with an image; the encoder gives vectors and the similarity of texts.
 """
 
 import io
@@ -26,16 +26,21 @@ from stages.embed import main as embed
 from tests.metrics.simulated import project_run
 from tests.models.encoders.models import by_hand
 from tests.models.project import Project, image, prompt
+from tests.prompts.conftest import Project as Rewriting
+from tests.prompts.rows import item_row
 from tools.real.weights import make_models
 from vouch.models.encoders.config import ImageEncoderConfig
 from vouch.models.encoders.pinned import load
 from vouch.models.pins import pinned
+from vouch.prompts.rewrites.content import instruction
+from vouch.prompts.rewrites.table import RewriteTask
 from vouch.tables.answered import TEXT, pin_path, text_path, write_pin
 from vouch.tables.asked import PROMPTS, prompts_path
 from vouch.tables.results import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
 
 ITEMS = Path(__file__).parents[2] / "docs/examples/general/items.jsonl"
 LETTERS, LIKELIHOODS, TEXTS, TOKENS = 19, 10, 15, 24  # prompts of four options each; tokens of a text
+REWRITTEN = 2  # questions
 IMAGES = [image(seed, (64, 48)) for seed in (1, 2, 3)]
 
 
@@ -94,7 +99,7 @@ class Plain:
         return -float(logprobs[before - 1 : -1].gather(1, tokens[:, None]).sum()), len(tokens)
 
     @torch.inference_mode()
-    def text(self, text: str, shown: Sequence[bytes]) -> str:
+    def text(self, text: str, shown: Sequence[bytes] = ()) -> str:
         inputs = self.inputs(text, shown)
         tokens = self.model.generate(**inputs, max_new_tokens=TOKENS, do_sample=False)
         return str(self.tokenizer.decode(tokens[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True))
@@ -149,6 +154,48 @@ def test_vectors_are_those_of_plain_transformers(models: Path) -> None:
         with torch.inference_mode():
             states = model(**tokenizer(text, return_tensors="pt")).last_hidden_state
         assert vector == pytest.approx(states[0].mean(0).numpy(), abs=1e-5), text
+
+
+# what PARC asks a language model (A7.2): the first and the last words of its instruction
+INSTRUCTIONS = {
+    "lr_i": ("Rewrite the given phrases into instructions.", "do NOT give additional explanations."),
+    "ls_n": (
+        "Change the following questions to ask for the opposite",
+        "Do NOT give additional explanations.",
+    ),
+}
+
+
+def test_rewrites_are_those_of_plain_transformers(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PARC's prompts to a real Llama of 135 million parameters; what it cannot do is refused in words."""
+    monkeypatch.chdir(tmp_path)
+    project, folder = Rewriting(tmp_path), models / "smollm2"
+    write_pin(pin_path("smollm2"), pinned("smollm2", str(folder), {}))
+    project.rewrite = {"rewriter": "data/models/smollm2.json", "device": "cpu", "max_tokens": TOKENS}
+    items = [json.loads(line) for line in islice(ITEMS.open(encoding="utf-8"), 3, 3 + REWRITTEN)]
+    project.items(*(item_row(item["id"], item["question"], options=item["options"]) for item in items))
+    rows = project.rows()
+    assert [(row["original"], row["kind"]) for row in rows] == [
+        (item["question"], kind) for item in items for kind in INSTRUCTIONS
+    ]
+    plain = Plain(folder, sees=False)
+    for row in rows:
+        assert (row["status"] == "accepted") == (not row["reason"]), "every refusal has its words"
+        kind = row["kind"]
+        first, last = INSTRUCTIONS[kind]
+        head, examples = instruction(kind).head.strip(), instruction(kind).examples
+        assert head.startswith(first) and head.endswith(last) and len(examples) == 4
+        shown = "".join(f'Q: "{one.q}"\nA: "{one.a}"\n' for one in examples)
+        said = plain.text(f'{head}\n{shown}Q: "{row["original"]}"\nA:')
+        if row["rewrite"] is None:
+            assert row["reason"] == "the answer is longer than rewrite.max_tokens"
+        else:
+            assert row["rewrite"] == RewriteTask(row["original"], kind).read(said)
+    accepted = sum(row["status"] == "accepted" for row in rows)
+    assert 0 < accepted < len(rows)
+    assert len(project.prompts()) == REWRITTEN + accepted, "no prompt of a rewrite that was refused"
 
 
 SENTENCE = "The capital of France is Paris."
