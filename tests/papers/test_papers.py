@@ -2,15 +2,18 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import chdir
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from tests.metrics.simulated import ROOT
-from tests.report.project import Made, Make
+from tests.report.project import SCORING, Made, Make, write_tables
 from vouch import papers
 from vouch.metrics.robustness import calibrated, reliability
 from vouch.papers.charts import STAR
@@ -22,9 +25,12 @@ from vouch.papers.tu import METHODS, NEAREST
 from vouch.pipeline.yaml12 import load
 from vouch.report.evidence import Evidence
 from vouch.report.formatting import percent
+from vouch.report.loading import load as load_evidence
 from vouch.report.loading import read_printed
 from vouch.report.page import declared
 from vouch.report.table import Grid
+from vouch.tables.answered import TEXT as TEXT_TABLE
+from vouch.tables.answered import text_path
 from vouch.tables.results import LEADERBOARD
 
 PAPERS = {paper.slug: paper for paper in declared(papers, Paper)}
@@ -33,7 +39,7 @@ REFORM = [ROOT / f"docs/published/reform_{name}.csv" for name in ("ranks", "tabl
 NAMED = {
     "kostumov": (("I", "II", "III", "IV", "V", "VI", "VII"), range(3, 9)),
     "azad": ((1, 2, 3, 4, 7), range(1, 10)),
-    "reform": (range(1, 25), (3, 4, 5, 8, 9, 10)),
+    "reform": (range(1, 25), (3, 4, 5, 8, 9, 10, 11)),
     "tu": ((1, 2, 3), (2, 4)),
     "parc": ((2, 3, "A4", "A5", "A6", "A7", "A8", "A9", "A10"), (2, 3, 4, 5, "A6", "A7", "A8", "A9")),
 }
@@ -86,7 +92,7 @@ def test_all_that_is_not_here_says_why(make: Make) -> None:
     found = [reviewed(evidence, slug) for slug in NAMED]
     counts = {r.paper.slug: (len(r.shown), len(r.absent)) for r in found}
     assert {slug: sum(both) for slug, both in counts.items()} == {
-        "kostumov": 15, "azad": 14, "reform": 30, "tu": 5, "parc": 17
+        "kostumov": 15, "azad": 14, "reform": 31, "tu": 5, "parc": 17
     }  # fmt: skip
     assert counts["kostumov"][0] == 4, "tables I to IV"
     assert ("Table V", "no SEED-Bench among the datasets") in found[0].reasons
@@ -590,6 +596,38 @@ def test_published_figures_of_models_that_sample_stand_beside_samples(make: Make
         ["LLaVA_V", "scienceqa", "Instruction, sampled", "0.197", "0.500"],
         ["mmGPT", "scienceqa", "Instruction", "0.578", "0.250"],
     ]
+
+
+def test_answers_without_and_with_the_sample_are_read_from_the_tables_of_answers(tmp_path: Path) -> None:
+    """Figure 11 of ReForm-Eval: the first three questions, by id, at which the texts of a model differ."""
+    said = {  # by item: the text for the original prompt and without its sample; a model may have no answer
+        "q1": ("(A) a", " (A) a\n"), "q10": ("(B) b", "b"), "q2": ("(A) a", None), "q3": ("(A)", ""),
+        "q4": ("(C) c", "<b>It's c" + "c" * 400), "q5": ("(A) a", "never shown"),
+    }  # fmt: skip
+    rows = [
+        {"prompt": f"{item}/{variation}", "temperature": temperature, "sample": sample, "logprobs": []}
+        | {"text": text if sample == 0 else "of a sample", "problem": None if text is not None else "refused"}
+        for item, texts in said.items()
+        for variation, text in zip(("original", "no_sample"), texts, strict=True)
+        for temperature, sample in ((0.0, 0), (0.2, 1))
+    ]
+    rows.append(rows[0] | {"prompt": "q10/tests_1", "text": "another variation"})
+    made = Made(datasets=("vqa_v2",), variations=("original", "no_sample"), outputs=("text",))
+    with chdir(tmp_path):
+        path = text_path("alpha", "vqa_v2")
+        table = pa.Table.from_pylist(rows, schema=TEXT_TABLE.schema)
+        inputs = [*write_tables(made), path]
+        TEXT_TABLE.write(path, table)
+        evidence = load_evidence(inputs, SCORING)
+        one = load_evidence(inputs[:-1], SCORING)
+    (grid,) = built(evidence, "reform")["Figure 11"].grids
+    assert (grid.name, grid.caption.split(":")[0]) == ("reform-figure-11-vqa_v2", "Fig. 11")
+    assert [[cell.text for cell in row[1:]] for row in grid.rows] == [
+        ["alpha", "b", "(B) b"], ["alpha", "(empty)", "(A)"], ["alpha", f"<b>It's {'c' * 291}…", "(C) c"],
+    ]  # fmt: skip
+    assert (grid.rows[0][0].text, grid.rows[0][0].note) == ("What is it?", "q10; correct: a")
+    reasons = dict(reviewed(one, "reform").reasons)
+    assert reasons["Figure 11"].startswith("needs the variation no_sample")
 
 
 def test_hit_rates_stand_beside_the_papers(make: Make) -> None:

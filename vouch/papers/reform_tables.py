@@ -29,6 +29,7 @@ from vouch.papers.entry import (
 )
 from vouch.papers.pivot import Key, Layout, pivot
 from vouch.report import formatting
+from vouch.report.evidence import NO_SAMPLE
 from vouch.report.table import MISSING, Cell, Column, cells
 from vouch.tables.asked import LIKELIHOOD, ORIGINAL, TEXT
 from vouch.tables.results import OVERALL
@@ -365,13 +366,13 @@ def _main_evaluation(frame: pd.DataFrame) -> pd.DataFrame:
 def hit_rate(number: str, lookup: Lookup) -> Built:
     """Table 3 for the first dataset that was asked without a sample, and table 21 for all of these."""
     measures = (
-        Measure("Without sample", "format_hit_rate", output=TEXT, variation="no_sample"),
+        Measure("Without sample", "format_hit_rate", output=TEXT, variation=NO_SAMPLE),
         Measure("With sample", "format_hit_rate", output=TEXT),
     )
     frame = lookup.long(measures)
     over = list(dict.fromkeys(frame.loc[frame["measure"] == 0, "dataset"]))
     if not over:
-        raise Absent("needs the variation no_sample")
+        raise Absent(f"needs the variation {NO_SAMPLE}")
     over = over[:1] if number == "3" else over
     prints = printed(lookup, "reform_hits", ("without", "with"), "vqa_v2", table=number)
     caption, shown = "share of texts with an option label (%)", frame[frame["dataset"].isin(over)]
@@ -445,7 +446,8 @@ def modules(lookup: Lookup) -> Built:
     kinds = _modules(facts(lookup))
     if len(set(kinds.values())) < 2:
         raise Absent("vision encoder and connector of fewer than two kinds of models are on record")
-    parts, prints = [], {}
+    parts: list[pd.Series] = []
+    prints: dict[Key, str] = {}
     for index, (output, noun) in enumerate(OUTPUT_NAMES.items()):
         frame = lookup.evidence.dimensions
         own = _main_evaluation(frame[frame["output"] == output])
