@@ -2,15 +2,18 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import chdir
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from tests.metrics.simulated import ROOT
-from tests.report.project import Made, Make
+from tests.report.project import SCORING, Made, Make, write_tables
 from vouch import papers
 from vouch.metrics.robustness import calibrated, reliability
 from vouch.papers.charts import STAR
@@ -22,18 +25,21 @@ from vouch.papers.tu import METHODS, NEAREST
 from vouch.pipeline.yaml12 import load
 from vouch.report.evidence import Evidence
 from vouch.report.formatting import percent
+from vouch.report.loading import load as load_evidence
 from vouch.report.loading import read_printed
 from vouch.report.page import declared
 from vouch.report.table import Grid
+from vouch.tables.answered import TEXT as TEXT_TABLE
+from vouch.tables.answered import text_path
 from vouch.tables.results import LEADERBOARD
 
 PAPERS = {paper.slug: paper for paper in declared(papers, Paper)}
 TABLE, FIGURE = "Table {}", "Figure {}"
-REFORM = [ROOT / f"docs/published/reform_{name}.csv" for name in ("ranks", "tables", "23_24")]
+REFORM = [ROOT / f"docs/published/reform_{name}.csv" for name in ("ranks", "tables", "23_24", "modules")]
 NAMED = {
     "kostumov": (("I", "II", "III", "IV", "V", "VI", "VII"), range(3, 9)),
     "azad": ((1, 2, 3, 4, 7), range(1, 10)),
-    "reform": (range(1, 25), (3, 4, 5, 8, 9, 10)),
+    "reform": (range(1, 25), (3, 4, 5, 8, 9, 10, 11)),
     "tu": ((1, 2, 3), (2, 4)),
     "parc": ((2, 3, "A4", "A5", "A6", "A7", "A8", "A9", "A10"), (2, 3, 4, 5, "A6", "A7", "A8", "A9")),
 }
@@ -86,7 +92,7 @@ def test_all_that_is_not_here_says_why(make: Make) -> None:
     found = [reviewed(evidence, slug) for slug in NAMED]
     counts = {r.paper.slug: (len(r.shown), len(r.absent)) for r in found}
     assert {slug: sum(both) for slug, both in counts.items()} == {
-        "kostumov": 15, "azad": 14, "reform": 30, "tu": 5, "parc": 17
+        "kostumov": 15, "azad": 14, "reform": 31, "tu": 5, "parc": 17
     }  # fmt: skip
     assert counts["kostumov"][0] == 4, "tables I to IV"
     assert ("Table V", "no SEED-Bench among the datasets") in found[0].reasons
@@ -494,6 +500,36 @@ def test_means_of_likelihood_are_published_over_six_dimensions(make: Make) -> No
     assert {name for (name,) in beside(few["Table 1"], slice(1, 2))} == set(six) - {"spatial"}
 
 
+def test_table_2_of_reform_eval_follows_from_the_printed_accuracies_by_dimension(make: Make) -> None:
+    """Of texts the paper's own numbers and its facts of 16 models give table 2; 29.55 is printed as 29.5. Of
+    likelihoods they do not: its numbers are lower throughout."""
+    files = read_printed(REFORM)
+    rows = [
+        {"dimension": row["dataset"], "model": BY_LABEL[row["model"]], "output": output}
+        | {"value": float(row["accuracy"]) / 100, "rank": 1.0, "parts": SETS[row["dataset"]]}
+        | {"protocol": protocol, "variation": "dialogue_tests" if row["dataset"] == "dialogue" else "tests"}
+        for row in files["reform_tables"].to_dict("records")
+        for output, noun in (("text", "generation"), ("likelihood", "likelihood"))
+        for protocol in ("faithful", "clean")
+        if row["dataset"] in SETS and row["accuracy"] and row["output"] == noun
+    ]
+    made = make(Made(accuracy=dict.fromkeys(MODELS, 0.5), datasets=("scienceqa",)))
+    evidence = replace(made, dimensions=pd.DataFrame(rows), printed=files)
+    shown = built(evidence, "reform")["Table 2"]
+    cells = beside(shown, slice(5))
+    texts = [row for row in cells if row[2] == "Generation"]
+    assert len(texts) == 14 and len(cells) == 28
+    assert [row for row in texts if row[3] != row[4]] == [
+        ["ImageBind + Linear", "cognition", "Generation", "29.5", "29.6"]
+    ]
+    assert all(float(row[3]) < float(row[4]) for row in cells if row[2] == "Likelihood")
+    one = evidence.dimensions.query("model != 'bliva'")
+    fewer = built(replace(evidence, dimensions=one), "reform")["Table 2"]
+    assert "ViT-G + Q-Former" not in {name for (name,) in beside(fewer, slice(1))}, "needs all of its models"
+    part = evidence.dimensions.assign(parts=1)
+    assert not built(replace(evidence, dimensions=part), "reform")["Table 2"].beside
+
+
 def test_dialogues_count_if_they_show_the_models_own_earlier_answers(make: Make) -> None:
     """Prompts without a history measure something else than the paper's online dialogues."""
     rows = [
@@ -560,6 +596,38 @@ def test_published_figures_of_models_that_sample_stand_beside_samples(make: Make
         ["LLaVA_V", "scienceqa", "Instruction, sampled", "0.197", "0.500"],
         ["mmGPT", "scienceqa", "Instruction", "0.578", "0.250"],
     ]
+
+
+def test_answers_without_and_with_the_sample_are_read_from_the_tables_of_answers(tmp_path: Path) -> None:
+    """Figure 11 of ReForm-Eval: the first three questions, by id, at which the texts of a model differ."""
+    said = {  # by item: the text for the original prompt and without its sample; a model may have no answer
+        "q1": ("(A) a", " (A) a\n"), "q10": ("(B) b", "b"), "q2": ("(A) a", None), "q3": ("(A)", ""),
+        "q4": ("(C) c", "<b>It's c" + "c" * 400), "q5": ("(A) a", "never shown"),
+    }  # fmt: skip
+    rows = [
+        {"prompt": f"{item}/{variation}", "temperature": temperature, "sample": sample, "logprobs": []}
+        | {"text": text if sample == 0 else "of a sample", "problem": None if text is not None else "refused"}
+        for item, texts in said.items()
+        for variation, text in zip(("original", "no_sample"), texts, strict=True)
+        for temperature, sample in ((0.0, 0), (0.2, 1))
+    ]
+    rows.append(rows[0] | {"prompt": "q10/tests_1", "text": "another variation"})
+    made = Made(datasets=("vqa_v2",), variations=("original", "no_sample"), outputs=("text",))
+    with chdir(tmp_path):
+        path = text_path("alpha", "vqa_v2")
+        table = pa.Table.from_pylist(rows, schema=TEXT_TABLE.schema)
+        inputs = [*write_tables(made), path]
+        TEXT_TABLE.write(path, table)
+        evidence = load_evidence(inputs, SCORING)
+        one = load_evidence(inputs[:-1], SCORING)
+    (grid,) = built(evidence, "reform")["Figure 11"].grids
+    assert (grid.name, grid.caption.split(":")[0]) == ("reform-figure-11-vqa_v2", "Fig. 11")
+    assert [[cell.text for cell in row[1:]] for row in grid.rows] == [
+        ["alpha", "b", "(B) b"], ["alpha", "(empty)", "(A)"], ["alpha", f"<b>It's {'c' * 291}…", "(C) c"],
+    ]  # fmt: skip
+    assert (grid.rows[0][0].text, grid.rows[0][0].note) == ("What is it?", "q10; correct: a")
+    reasons = dict(reviewed(one, "reform").reasons)
+    assert reasons["Figure 11"].startswith("needs the variation no_sample")
 
 
 def test_hit_rates_stand_beside_the_papers(make: Make) -> None:

@@ -28,7 +28,7 @@ def test_every_table_is_whole() -> None:
     sizes = {"parc_a6": 11 * 4 + 3, "parc_a8": 22 * 4, "parc_a10": 22 * 4, "parc_a9": 8}
     sizes |= {"reform_scienceqa": 16, "reform_23_24": 16, "reform_ranks": 16}
     sizes |= {"reform_tables": 16 * (61 + 8 + 42 + 6)}
-    sizes |= {"parc_a4": 22, "parc_a5": 6, "reform_hits": 9 + 16}
+    sizes |= {"parc_a4": 22, "parc_a5": 6, "reform_hits": 9 + 16, "reform_modules": 14}
     for name, rows in sizes.items():
         assert len(read(name)) == rows
     assert len({row["model"] for row in read("parc_a8")}) == 22

@@ -14,10 +14,13 @@ from vouch.papers import charts
 from vouch.papers import reform_tables as tables
 from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, figure, joined, series, size
 from vouch.report import formatting
+from vouch.report.table import Cell, Column, Grid, cells
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
 NOUNS = dict(enumerate(tables.OUTPUT_NAMES.values()))
 CORRECT = "correct answers"
+LONGEST = 300
+"""Characters of a question or a text in figure 11."""
 BACKBONES = {"language_model": "language model", "vision_encoder": "vision encoder"}
 Grouped = Callable[[float], str]
 TRAINED = ((0, "0"), (1e7, "up to 10M"), (1e8, "10M to 100M"), (1e9, "100M to 1B"))
@@ -203,6 +206,35 @@ def preference(lookup: Lookup) -> Built:
     )
 
 
+def answers(lookup: Lookup) -> Built:
+    """Figure 11: what models say without and with the sample in the prompt. The paper shows chosen questions;
+    here they are the first, by id, at which a model's two texts differ."""
+    frame = lookup.in_order(lookup.evidence.examples, ["model", "item"])
+    items = lookup.evidence.items.set_index(["dataset", "id"])[["options", "answers"]]
+    columns = (
+        Column("Question"),
+        Column("Model"),
+        Column("Without sample", "the text for a prompt without the sample"),
+        Column("With sample", "the text for the original prompt"),
+    )
+    parts = []
+    for dataset, own in frame.groupby("dataset", sort=True):
+        rows = []
+        for row in own.itertuples():
+            options, correct = items.loc[(dataset, row.item)]
+            note = f"{row.item}; correct: {formatting.listed([options[index] for index in correct])}"
+            texts = (_shown(row.no_sample), _shown(row.original))
+            rows.append([Cell(_shown(row.question), note), *cells(row.model, *texts)])
+        caption = f"answers without and with a sample in the prompt, {dataset}"
+        parts.append(Built((Grid(f"-{dataset}", caption, columns, rows),)))
+    return joined(parts, "needs the variation no_sample, and texts that differ from those of original")
+
+
+def _shown(text: str) -> str:
+    text = text.strip() or "(empty)"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
 BOTH = (TEXT, LIKELIHOOD)
 # Number, description, caption of its table, datasets, outputs for which it has a table.
 DIMENSIONS = (
@@ -296,5 +328,6 @@ PAPER = Paper(
             partial(spread, {"visual tokens": ("visual_tokens", tokens)}),
         ),
         Entry("Figure 10", "Which option position a model prefers, whatever its text.", preference),
+        Entry("Figure 11", "What models say without and with a sample in the prompt.", answers),
     ),
 )

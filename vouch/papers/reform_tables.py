@@ -29,6 +29,7 @@ from vouch.papers.entry import (
 )
 from vouch.papers.pivot import Key, Layout, pivot
 from vouch.report import formatting
+from vouch.report.evidence import NO_SAMPLE
 from vouch.report.table import MISSING, Cell, Column, cells
 from vouch.tables.asked import LIKELIHOOD, ORIGINAL, TEXT
 from vouch.tables.results import OVERALL
@@ -365,13 +366,13 @@ def _main_evaluation(frame: pd.DataFrame) -> pd.DataFrame:
 def hit_rate(number: str, lookup: Lookup) -> Built:
     """Table 3 for the first dataset that was asked without a sample, and table 21 for all of these."""
     measures = (
-        Measure("Without sample", "format_hit_rate", output=TEXT, variation="no_sample"),
+        Measure("Without sample", "format_hit_rate", output=TEXT, variation=NO_SAMPLE),
         Measure("With sample", "format_hit_rate", output=TEXT),
     )
     frame = lookup.long(measures)
     over = list(dict.fromkeys(frame.loc[frame["measure"] == 0, "dataset"]))
     if not over:
-        raise Absent("needs the variation no_sample")
+        raise Absent(f"needs the variation {NO_SAMPLE}")
     over = over[:1] if number == "3" else over
     prints = printed(lookup, "reform_hits", ("without", "with"), "vqa_v2", table=number)
     caption, shown = "share of texts with an option label (%)", frame[frame["dataset"].isin(over)]
@@ -414,18 +415,79 @@ def coco(lookup: Lookup) -> Built:
     return pivot(frame.assign(clean=frame["value"]), layout)
 
 
+HALVES = {
+    "perception": ("coarse_perception", "fine_perception", "scene_text"),
+    "cognition": ("spatial", "visual_reasoning", "cross_modal", "dialogue", "description"),
+}
+HALF = {dimension: half for half, dimensions in HALVES.items() for dimension in dimensions}
+OPEN = ("scene_text", "description")
+"""Dimensions without options, and so without likelihoods."""
+ARCHITECTURES = ("Q-Former", "Perceiver", "Adapter")
+"""Parts of a connector after which table 2 names it, whatever comes with them."""
+
+
+def _modules(known: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Vision encoder and connector of each model that has both on record, as table 2 groups them:
+    `ViT-G/14` and `Q-Former+Linear` -> `ViT-G + Q-Former`."""
+    kinds = {}
+    for name, own in known.items():
+        encoder, connector = (str(own.get(key, "")) for key in ("vision_encoder", "connector"))
+        if encoder and connector:
+            part = next((one for one in ARCHITECTURES if one in connector), connector)
+            kinds[name] = f"{encoder.partition('/')[0]} + {part}"
+    return kinds
+
+
 def modules(lookup: Lookup) -> Built:
-    """Table 2: models that share both encoder and connector form one row."""
-    known, wide = facts(lookup), means(lookup)
-    parts = [[known.get(name, {}).get(key) for key in ("vision_encoder", "connector")] for name in wide.index]
-    kinds = [" + ".join(map(str, each)) if all(each) else None for each in parts]
-    mean = wide.groupby(pd.Series(kinds, wide.index, name="model")).mean()
-    if len(mean) < 2:
+    """Table 2: each model's mean over the dimensions of a half of the benchmark, then the mean over models.
+
+    A published number is shown if all datasets of the half are here and exactly the paper's models.
+    """
+    kinds = _modules(facts(lookup))
+    if len(set(kinds.values())) < 2:
         raise Absent("vision encoder and connector of fewer than two kinds of models are on record")
-    measures = [Measure(noun.capitalize(), "accuracy") for noun in OUTPUT_NAMES.values()]
-    long = mean.reset_index().melt("model", var_name="measure").dropna().assign(dataset=MEAN)
-    caption, rows = "mean accuracy by vision encoder and connector", {name: name for name in mean.index}
-    return pivot(long, Layout(caption, measures, rows, {MEAN: MEAN}, row="Encoder + connector"))
+    parts: list[pd.Series] = []
+    prints: dict[Key, str] = {}
+    for index, (output, noun) in enumerate(OUTPUT_NAMES.items()):
+        frame = lookup.evidence.dimensions
+        own = _main_evaluation(frame[frame["output"] == output])
+        own = own.assign(dataset=own["dimension"].map(HALF)).dropna(subset=["dataset"])
+        most = own.groupby(["protocol", "dataset"])["dimension"].transform("nunique")
+        places = own.groupby(["protocol", "dataset", "model"])
+        own = own[places["dimension"].transform("nunique") == most]
+        means = own.groupby(["protocol", "dataset", "model"], as_index=False)["value"].mean()
+        means = means.assign(model=means["model"].map(kinds), measure=index)
+        parts.append(means.groupby(["measure", "model", "dataset", "protocol"])["value"].mean())
+        prints |= _printed_modules(lookup, index, noun, own, kinds)
+    mean = pd.concat(parts).unstack("protocol").reindex(columns=[FAITHFUL, CLEAN])
+    if mean.empty:
+        raise Absent("no dimension of ReForm-Eval was asked for texts or likelihoods")
+    long = mean.set_axis(["value", "clean"], axis=1).reset_index()
+    measures = [Measure(noun.capitalize(), "accuracy", digits=1) for noun in OUTPUT_NAMES.values()]
+    caption, rows = (
+        "accuracy by vision encoder and connector",
+        {name: name for name in sorted(set(long["model"]))},
+    )
+    heads = {half: half for half in HALVES if half in set(long["dataset"])}
+    return pivot(long, Layout(caption, measures, rows, heads, row="Encoder + connector", prints=prints))
+
+
+def _printed_modules(
+    lookup: Lookup, index: int, noun: str, own: pd.DataFrame, kinds: Mapping[str, str]
+) -> dict[Key, str]:
+    """Cells of table 2 that our numbers may stand beside. own: rows of DIMENSIONS, `dataset` the half."""
+    papers, here = _modules(_printed_facts()), set(own["model"])
+    whole = own.loc[own["parts"] == own["dimension"].map(SETS)].groupby("dataset")["dimension"].nunique()
+    found = {}
+    for row in lookup.printed("reform_modules", output=noun):
+        kind = f"{row['encoder']} + {row['connector']}"
+        ours = {name for name in here if kinds.get(name) == kind}
+        if ours == {name for name, each in papers.items() if each == kind}:
+            for half, dimensions in HALVES.items():
+                wanted = len([one for one in dimensions if noun == "generation" or one not in OPEN])
+                if whole.get(half, 0) == wanted:
+                    found[index, kind, half] = row[half]
+    return found
 
 
 def statistics(sets: Sequence[str], others: bool, lookup: Lookup) -> Built:

@@ -155,6 +155,9 @@ class AnswerCounts(NamedTuple):
 
 PAIR = ("first", "second")
 MARGINAL = "marginal"
+NO_SAMPLE = "no_sample"
+EXAMPLES = ["dataset", "model", "item", "question", ORIGINAL, NO_SAMPLE]
+"""The last two are the texts of these prompts."""
 KEYS = ("dataset", "output", "variation", "protocol", "category", "score", "metric", "model")
 
 
@@ -168,6 +171,7 @@ class Evidence:
     models.lock. answered: what each table of answers holds. facts: by model, what models.lock states about
     it. problems: of a model, dataset and output without an answer, why it has none. digests: SHA-256 of every
     data file that was read, by path. printed: published figures, by name of the file, all columns text.
+    examples: questions that a model answers otherwise without the sample in the prompt, columns EXAMPLES.
     """
 
     leaderboard: pd.DataFrame
@@ -195,6 +199,7 @@ class Evidence:
     printed: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     problems: Mapping[Place, str] = field(default_factory=dict)
+    examples: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=EXAMPLES))
 
     @property
     def target(self) -> float:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,9 +13,9 @@ from vouch.metrics.unranked import UNANSWERED, unanswered_places
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import file_digest
 from vouch.report.config import Scoring
-from vouch.report.evidence import AnswerCounts, Evidence
+from vouch.report.evidence import EXAMPLES, NO_SAMPLE, AnswerCounts, Evidence
 from vouch.tables import asked, results
-from vouch.tables.answered import RESPONSES, first_problem, letters_path
+from vouch.tables.answered import RESPONSES, first_problem, letters_path, text_path
 from vouch.tables.table import Opened, Table
 
 PUBLISHED = Path("docs/published")
@@ -99,6 +100,45 @@ def _names(column: pa.ChunkedArray) -> tuple[str, ...]:
     return tuple(sorted(filter(None, column.unique().to_pylist())))
 
 
+SHOWN = 3
+"""How many questions `examples` gives for a model and dataset."""
+
+
+def examples(datasets: Iterable[str], responses: Sequence[Path]) -> pd.DataFrame:
+    """The first questions, by id, whose greedy texts differ between the original prompt and the one without
+    its sample; columns EXAMPLES. Space around a text is no difference. responses: tables of answers."""
+    parts = [pd.DataFrame(columns=EXAMPLES)]
+    for dataset in sorted(datasets):
+        items = asked.items_path(dataset)
+        questions = dict(zip(*asked.ITEMS.read(items, ["id", "question"]).to_pydict().values(), strict=True))
+        for path in responses:
+            model = path.name.partition(".")[0]
+            if path == text_path(model, dataset):
+                pairs = _differing(path).reset_index()
+                pairs = pairs.assign(dataset=dataset, model=model, question=pairs["item"].map(questions))
+                parts.append(pairs[EXAMPLES])
+    return pd.concat(parts[1:] or parts, ignore_index=True)
+
+
+def _differing(path: Path) -> pd.DataFrame:
+    """item (the index), and the texts of both prompts."""
+    texts = RESPONSES[asked.TEXT].table.read(path, ["prompt", "sample", "text"])
+    ends = [pc.ends_with(texts["prompt"], f"/{name}") for name in (asked.ORIGINAL, NO_SAMPLE)]
+    texts = texts.filter(pc.and_(pc.equal(texts["sample"], 0), pc.or_(*ends)))
+    split = [prompt.rpartition("/") for prompt in texts["prompt"].to_pylist()]
+    frame = pd.DataFrame(
+        {
+            "item": [item for item, _, _ in split],
+            "variation": [variation for _, _, variation in split],
+            "text": texts["text"].to_pylist(),
+        }
+    )
+    wide = frame.pivot(index="item", columns="variation", values="text")
+    wide = wide.reindex(columns=[asked.ORIGINAL, NO_SAMPLE]).dropna().sort_index()
+    apart = [first.strip() != other.strip() for first, other in zip(*(wide[c] for c in wide), strict=True)]
+    return wide[np.array(apart, dtype=bool)].head(SHOWN)
+
+
 def load(
     inputs: Iterable[Path],
     scoring: Scoring,
@@ -123,6 +163,7 @@ def load(
     every += [*published, *responses, *(blind if len(answered_blind) else ())]
     compared = _compared(paths)
     measured = compared["leaderboard"]
+    bare = measured.loc[measured["variation"] == NO_SAMPLE, "dataset"].unique()
     without = unanswered_places(measured[measured["metric"] == UNANSWERED].to_dict("records"))
     return Evidence(
         **compared,
@@ -139,6 +180,7 @@ def load(
         printed=read_printed(published),
         facts=known or {},
         problems={place: first_problem(*place) for place in sorted(without)},
+        examples=examples(bare, responses),
     )
 
 
