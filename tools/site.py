@@ -26,7 +26,7 @@ CONTENTS = {
     "Prompts": "variations prompt-templates rewrites",
     "Numbers": "statistics prediction-sets comparisons small-data blind-baseline protocols letters-and-texts "
     "metrics answers ranking reproducibility",
-    "Papers": "tutorial-papers profiles published beyond datasets reform-eval models architectures "
+    "Papers": "tutorial-papers papers profiles published beyond datasets reform-eval models architectures "
     "demo-models real-models",
     "Running": "cluster remotes internals/fault-tolerance internals/performance internals/extraction",
     "Code": "contributing architecture dependencies internals/fuzzing security changelog",
