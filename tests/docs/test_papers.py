@@ -3,7 +3,6 @@
 import ast
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
