@@ -268,15 +268,6 @@ def joined(parts: Iterable[Built], reason: str = "nothing of this was measured")
     return Built(*([each for part in parts for each in getattr(part, f.name)] for f in fields(Built)))
 
 
-def absent(reason: str) -> Callable[[Lookup], Built]:
-    """The builder for an entry that can never be built. reason: see Absent."""
-
-    def build(_: Lookup) -> Built:
-        raise Absent(reason)
-
-    return build
-
-
 @dataclass(frozen=True)
 class Entry:
     """name: as in the paper, `Table IV`. shows: one sentence. build: the builder, which may raise Absent."""
