@@ -15,8 +15,6 @@ from typing import Any
 import pytest
 
 from stages.prepare import main as prepare
-from stages.rewrite import main as rewrite
-from stages.vary import main as vary
 from tests.cli.conftest import lay_out, set_params
 from tests.cli.reviewed import stage
 from tests.models.project import Project, image, prompt
@@ -30,9 +28,8 @@ from vouch.models.server.abilities import Abilities, abilities
 from vouch.models.server.client import ServerSettings, served
 from vouch.models.server.engine import ENOUGH
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.rewrites.table import RewriteTask
 from vouch.tables.answered import Pin, Source, pin_path, write_pin
-from vouch.tables.asked import LETTERS, PROMPTS, REWRITES, TEXT, prompts_path, rewrites_path
+from vouch.tables.asked import LETTERS, TEXT
 
 END = 300.0
 STARTED = time.monotonic()
@@ -224,40 +221,6 @@ def reply_of(url: str, name: str, text: str, most: int) -> tuple[str, bool]:
     """What the server says to one message, and whether it came to an end."""
     choice = raw(url, name, messages=[{"role": "user", "content": text}], max_tokens=most)
     return choice["message"]["content"], choice["finish_reason"] == "stop"
-
-
-def test_a_server_rewrites(
-    llama: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """`lr_i` and `ls_n` of five questions: a table without a gap; what cannot be asked is refused in words."""
-    keys = ("id", "question", "options", "answer")
-    items = [{key: line[key] for key in keys} for line in general(5)]
-    rewriter = {"rewriter": "data/models/writer.json", "max_tokens": 24}
-    name = prepared(
-        tmp_path, llama, monkeypatch, *items, variations=["original", "lr_i", "ls_n"], rewrite=rewriter
-    )
-    stage(rewrite, "rewrite", "toy")
-    rows = REWRITES.read(rewrites_path("toy")).to_pylist()
-    tasks = [RewriteTask(item["question"], kind) for item in items for kind in ("lr_i", "ls_n")]
-    assert [(row["original"], row["kind"]) for row in rows] == [(task.question, task.kind) for task in tasks]
-    for row, task in zip(rows, tasks, strict=True):
-        assert (row["status"] == "accepted") == (not row["reason"]), "every refusal has its words"
-        if task in tasks[:4]:
-            said, ended = reply_of(llama, name, task.prompt, 24)
-            assert row["rewrite"] == (task.read(said) if ended else None)
-            assert ended or row["reason"] == "the answer is longer than rewrite.max_tokens"
-    assert main(["review", "rewrites", "toy"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert all(row["reason"] in shown for row in rows)
-    stage(vary, "vary", "toy")
-    asked = {row["id"]: row["text"] for row in PROMPTS.read(prompts_path("toy")).to_pylist()}
-    accepted = [row["rewrite"] for row in rows if row["status"] == "accepted"]
-    assert len(asked) == len(items) + len(accepted), "no prompt of a rewrite that was refused"
-    assert all(any(text.startswith(words) for text in asked.values()) for words in accepted)
-    left()
 
 
 def test_a_server_writes_wrong_options(

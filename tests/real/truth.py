@@ -40,7 +40,7 @@ from vouch.tables.results import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
 
 ITEMS = Path(__file__).parents[2] / "docs/examples/general/items.jsonl"
 LETTERS, LIKELIHOODS, TEXTS, TOKENS = 19, 10, 15, 24  # prompts of four options each; tokens of a text
-REWRITTEN = 2  # questions
+REWRITTEN = 1  # questions
 IMAGES = [image(seed, (64, 48)) for seed in (1, 2, 3)]
 
 
