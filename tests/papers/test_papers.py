@@ -1,39 +1,29 @@
 """The papers' tables and figures: names, ranks as printed, published figures beside ours, reasons."""
 
 import json
-from collections.abc import Sequence
 from contextlib import chdir
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
 from tests.metrics.simulated import ROOT
+from tests.papers.shown import PAPERS, asked, beside, built, reviewed, standing, text
 from tests.report.project import SCORING, Made, Make, write_tables
-from vouch import papers
-from vouch.metrics.robustness import calibrated, reliability
 from vouch.papers.charts import STAR
-from vouch.papers.entry import Absent, Built, Lookup, Measure, Paper, facts, family, series, size, with_mean
-from vouch.papers.page import Review, build_papers, papers_figures, review
+from vouch.papers.entry import Absent, Lookup, Measure, facts, family, series, size, with_mean
+from vouch.papers.page import build_papers, papers_figures
 from vouch.papers.pivot import Layout, pivot, ranks
 from vouch.papers.reform_tables import BY_LABEL, MODELS, SETS
 from vouch.papers.tu import METHODS, NEAREST
-from vouch.pipeline.yaml12 import load
-from vouch.report.evidence import Evidence
-from vouch.report.formatting import percent
 from vouch.report.loading import load as load_evidence
 from vouch.report.loading import read_printed
-from vouch.report.page import declared
-from vouch.report.table import Grid
 from vouch.tables.answered import TEXT as TEXT_TABLE
 from vouch.tables.answered import text_path
-from vouch.tables.results import LEADERBOARD
 
-PAPERS = {paper.slug: paper for paper in declared(papers, Paper)}
 TABLE, FIGURE = "Table {}", "Figure {}"
 REFORM = [ROOT / f"docs/published/reform_{name}.csv" for name in ("ranks", "tables", "23_24", "modules")]
 NAMED = {
@@ -47,36 +37,6 @@ NAMED = {
 
 SECTIONS = {"kostumov": ("VI-D", "VI-E")}
 """Results that a paper states in words alone."""
-
-
-def text(grid: Grid) -> list[list[str]]:
-    return [[f"{cell.text}{' | ' + cell.note if cell.note else ''}" for cell in row] for row in grid.rows]
-
-
-def standing(model: str, metric: str, value: float, **other: Any) -> dict[str, Any]:
-    row = {"model": model, "metric": metric, "value": value, "dataset": "shapes", "variation": "original"}
-    row |= {"output": "letters", "protocol": "faithful", "category": "all", "calibration": "", "score": ""}
-    return row | {"items": 10} | other
-
-
-def asked(evidence: Evidence, rows: Sequence[dict[str, Any]]) -> Evidence:
-    """The same project with other leaderboard and nothing of what rests on them."""
-    frame = pd.DataFrame(rows).reindex(columns=LEADERBOARD.schema.names)
-    return replace(evidence, leaderboard=frame)
-
-
-def reviewed(evidence: Evidence, slug: str) -> Review:
-    return review(PAPERS[slug], Lookup(evidence))
-
-
-def built(evidence: Evidence, slug: str) -> dict[str, Built]:
-    return {entry.name: made for entry, made in reviewed(evidence, slug).shown}
-
-
-def beside(made: Built, cells: slice) -> list[list[str]]:
-    """Some cells of every published figure that stands beside ours."""
-    (grid,) = made.beside
-    return [[cell.text for cell in row[cells]] for row in grid.rows]
 
 
 def test_every_table_and_figure_is_named_as_in_its_paper() -> None:
@@ -196,143 +156,6 @@ def test_whatever_is_here_can_be_shown(make: Make, project: Made) -> None:
             assert all(len(row) == len(grid.columns) for grid in made.grids for row in grid.rows)
 
 
-def parc_rows() -> list[dict[str, Any]]:
-    names = ("reliability", "accuracy_calibrated", "certainty", "consistency_calibrated")
-    rows = []
-    for model, level in (("llava_v1_5_7b", 0.2), ("other", 0.4)):
-        rows.append(standing(model, "accuracy", level, dataset="nyu_depth"))
-        rows.append(standing(model, "accuracy", level / 2, dataset="nyu_depth", variation="ls_n"))
-        for place, name in enumerate(names):
-            where = {"dataset": "nyu_depth"}
-            for variation, score, less in (
-                ("original", "", 0), ("ls_n", "", 0.1), ("vr_b_5", "", 0.05), ("ls_n+vr_b_5", "", 0.2),
-                ("", "every_prompt", 0.05), ("", "LS", 0.1), ("", "VR", 0.05), ("", "language", 0.1),
-                ("", "vision", 0.05), ("", "reformulation", 0.05), ("", "semantic", 0.1),
-            ):  # fmt: skip
-                if name != "consistency_calibrated" or variation != "original":
-                    more = where | {"variation": variation, "score": score}
-                    rows.append(standing(model, name, level + 0.1 * place - less, **more))
-    return rows
-
-
-def test_parc_by_prompt_by_model_and_beside_the_paper(make: Make) -> None:
-    evidence = asked(make(Made(datasets=("nyu_depth",))), parc_rows())
-    printed = pd.DataFrame(
-        {"model": ["LLaVA-1.5 7B"] * 2, "score": ["reliability", "accuracy"], "NYU": ["0.15", "0.26"]}
-    )
-    found = reviewed(replace(evidence, printed={"parc_a8": printed}), "parc")
-    shown = {entry.name: made for entry, made in found.shown}
-    assert [entry.name for entry, _ in found.absent] == ["Table A4", "Table A5", "Figure 5", "Figure A9"]
-    assert not shown["Figure 2"].grids, "the guess is not known"
-    assert text(shown["Table A6"].grids[0]) == [
-        ["O | original", "0.30", "0.40", "0.50", "–"],
-        ["LS-N | ls_n", "0.20", "0.30", "0.40", "0.50"],
-        ["VR-B 5 | vr_b_5", "0.25", "0.35", "0.45", "0.55"],
-    ]
-    both = ["LS-N/VR-B 5 | ls_n+vr_b_5", "0.10", "0.20", "0.30", "0.40"]
-    assert text(shown["Table A9"].grids[0])[-1] == both
-    assert text(shown["Table A8"].grids[0])[0][1:] == ["0.15", "0.25 | published 0.26", "0.35", "0.45"]
-    assert shown["Table A8"].sentences == ("1 of 2 published numbers agree to the printed digit.",)
-    assert "Mean over the models: nyu_depth" not in shown["Figure 3"].figures[0].description
-    assert "NYU, before O 0.30; NYU, before LS-N 0.15" in shown["Figure 3"].figures[0].description
-
-
-def test_parc_counts_and_grades_the_questions_that_the_filter_leaves_out_too(make: Make) -> None:
-    """Table A5 of questions of which 12 have an image to exchange, and one was rejected."""
-    evidence = make(Made(accuracy={"llava_v1_6_34b": 0.75, "other": 0.8}, datasets=("nyu_depth",)))
-    items = list(evidence.items["id"])
-    kept = items[:12]
-    made = [
-        {"model": model, "dataset": "nyu_depth", "item": item, "group": item, "variation": variation}
-        | {"prompt": f"{item}/{variation}", "output": "letters", "clean_correct": float(place % 4 != grade)}
-        for grade, model in enumerate(("llava_v1_6_34b", "other"))
-        for variation, asked_of in (("original", kept), ("vs_e", kept), ("initial", items))
-        for place, item in enumerate(asked_of)
-    ]
-    rejects = pd.DataFrame([{"dataset": "nyu_depth", "where": "x", "id": "", "reason": "has no answer"}])
-    printed = read_printed([ROOT / "docs/published/parc_a5.csv"])
-    outcomes = pd.DataFrame(made).reindex(columns=evidence.outcomes.columns)
-    setup = {"datasets": {"nyu_depth": {"rows": "exchangeable"}}}
-    evidence = replace(evidence, outcomes=outcomes, rejects=rejects, printed=printed, setup=setup)
-    (row,) = text(built(evidence, "parc")["Table A5"].grids[0])
-    total = len(items) + 1
-    assert len(items) > 12 and row[1:3] == [f"{total} | published 1858", "12 | published 385"]
-    right = sum(place % 4 != 0 for place in range(len(items))) / len(items)
-    assert row[4:] == [
-        f"{percent(right)} | llava_v1_6_34b; published 67.2",
-        f"{percent(0.75)} | llava_v1_6_34b; published 70.4",
-    ]
-    outcomes = outcomes[outcomes["variation"] != "initial"]
-    (row,) = text(built(replace(evidence, outcomes=outcomes), "parc")["Table A5"].grids[0])
-    assert row[4] == "– | needs the variation initial", "not the accuracy of the kept ones again"
-
-
-def axis(chart: Any) -> dict[str, float]:
-    """The places of the models on the axis across."""
-    return {point["name"]: point["x"] for each in chart.to_dict()["datasets"].values() for point in each}
-
-
-def test_parc_by_size_and_by_the_training_data_of_models_alike_in_size(make: Make) -> None:
-    evidence = asked(make(Made(datasets=("nyu_depth",))), parc_rows())
-    names = ("language_model_parameters", "total_parameters", "training_data_size")
-    known: dict[str, dict[str, Any]] = {
-        "llava_v1_5_7b": dict(zip(names, (6_700_000_000, 7_400_000_000, 1_200_000), strict=True)),
-        "other": dict(zip(names, (7_000_000_000, 7_100_000_000, 50_000_000), strict=True)),
-    }
-    shown = built(replace(evidence, facts=known), "parc")
-    left, right = shown["Figure 5"].figures
-    language = {name: each["language_model_parameters"] for name, each in known.items()}
-    whole = {name: each["total_parameters"] for name, each in known.items()}
-    assert axis(left.chart) == language, "the paper's left half is by the language model's size"
-    assert "2 models with language models of 7 or 8 billion parameters" in right.description
-    assert [axis(drawn.chart) for drawn in shown["Figure A9"].figures] == [whole, language]
-    known["other"]["language_model_parameters"] = 13_000_000_000
-    del known["other"]["total_parameters"]
-    shown = built(replace(evidence, facts=known), "parc")
-    assert len(shown["Figure 5"].figures) == len(shown["Figure A9"].figures) == 1
-    assert "right half needs two models" in shown["Figure 5"].sentences[0]
-    assert shown["Figure A9"].sentences[0].startswith("Not by size of the model: fewer than two sizes")
-
-
-def test_parc_guarantees_and_planes(make: Make) -> None:
-    """Equation 6 on reliabilities by hand: with a guess of .27, .6 and 1 give .526 > .452; UAcc reaches 2, 4."""
-    cells = {  # accuracy, guess, certainty
-        ("llava_v1_5_7b", "original"): (0.6, 0.27, 1.0),
-        ("llava_v1_5_7b", "vr_b"): (0.1, 0.27, 1.0),
-        ("other", "original"): (0.9, 0.5, 0.8),
-        ("other", "vr_b"): (0.2, 0.5, 0.8),
-        ("third", "original"): (0.9, 0.73, 1.0),
-        ("third", "vr_b"): (0.4, 0.73, 1.0),
-    }
-    rows = []
-    for (model, variation), each in cells.items():
-        accuracy, guess, certainty = map(np.array, each)
-        values = {
-            "reliability": reliability(accuracy, guess, certainty),
-            "accuracy_calibrated": calibrated(accuracy, guess),
-            "certainty": certainty,
-            "random_accuracy": guess,
-        }
-        of = {"dataset": "nyu_depth", "variation": variation}
-        rows += [standing(model, name, float(value), **of) for name, value in values.items()]
-    shown = built(asked(make(Made(datasets=("nyu_depth",))), rows), "parc")
-    (grid,) = shown["Figure 2"].grids
-    assert [row[1:] for row in text(grid)] == [
-        ["0.27", "2", "2", "1", "0.07"], ["0.50", "2", "2", "2", "0.00"], ["0.73", "2", "2", "1", "0.28"]
-    ]  # fmt: skip
-    (drawn,) = shown["Figure A6"].figures
-    points = pd.concat(pd.DataFrame(each) for each in drawn.chart.to_dict()["datasets"].values())
-    half = points[(points["x"] == 0.6) & (points["y"] == 0.5)]
-    by_hand = {4: 0.6 / (1 + 0.5 * 3) * 2, 16: 0.6 / (1 + 0.5 * 15) * 4}  # equation 8
-    assert half["value"].tolist() == [0.1, *(round(value, 3) for value in by_hand.values())]
-    extremes = points.groupby("panel")["value"].agg(["min", "max"])
-    assert extremes.to_dict("index") == {
-        "Reliability, guess 0.50": {"min": -1, "max": 1},
-        "UAcc, 4 options: 0 to 2": {"min": 0, "max": 2},
-        "UAcc, 16 options: 0 to 4": {"min": 0, "max": 4},
-    }
-
-
 def test_what_reform_eval_says_of_parts_and_training_of_models(make: Make) -> None:
     """Figures 3, 4 and 8 and table 22, of accuracies by hand."""
     facts_of = {
@@ -411,44 +234,6 @@ def test_figures_of_the_papers_own_numbers_say_what_its_text_says(make: Make) ->
     titles = [one.title for one in shown["Figure 4"].figures]
     assert titles[1].startswith("Fig. 4 (b): accuracy and pre-training data")
     assert "5 models" in shown["Figure 4"].figures[1].description
-
-
-def test_properties_of_the_models_of_parc_are_those_of_table_a4(make: Make) -> None:
-    """models.lock against the printed table; a model of ours beside them."""
-    locked = load(ROOT / "models.lock")["models"]
-    models = list(load(ROOT / "profiles/parc.yaml")["models"])
-    evidence = make(Made(accuracy=dict.fromkeys([*models, "other"], 0.5)))
-    printed = read_printed([ROOT / "docs/published/parc_a4.csv"])
-    known = facts({name: locked[name] for name in models}, {}) | {"other": {"resolution": 336}}
-    shown = built(replace(evidence, facts=known, printed=printed), "parc")
-    rows = {row[0]: row[1:] for row in text(shown["Table A4"].grids[0])}
-    assert len(rows) == 7 and not any("published" in cell for row in rows.values() for cell in row)
-    assert rows["LLaVA-1.6 34B | llava_v1_6_34b"] == [
-        "34,700,000,000",
-        "34,400,000,000",
-        "336",
-        "1,600,000",
-        "high",
-    ]
-    assert rows["other"] == ["–", "–", "336", "–", "–"]
-    known["llava_v1_6_34b"] = known["llava_v1_6_34b"] | {"resolution": 672, "curation": "low"}
-    shown = built(replace(evidence, facts=known, printed=printed), "parc")
-    rows = {row[0]: row[1:] for row in text(shown["Table A4"].grids[0])}
-    assert rows["LLaVA-1.6 34B | llava_v1_6_34b"][2::2] == ["672 | published 336", "low | published high"]
-
-
-def test_the_plane_of_table_3_has_a_point_a_model_by_size(make: Make) -> None:
-    evidence = asked(make(Made(datasets=("nyu_depth",))), parc_rows())
-    evidence = replace(evidence, facts={"llava_v1_5_7b": {"total_parameters": 7_400_000_000}})
-    (drawn,) = built(evidence, "parc")["Table 3"].figures
-    assert drawn.title == "Table 3 (right): reliability against consistency"
-    assert (
-        drawn.description.startswith("Scatter plot of 2 models")
-        and "The most reliable, other" in drawn.description
-    )
-    (points,) = drawn.chart.datasets.values()
-    found = {row["name"]: (round(row["x"], 2), round(row["y"], 2), row["size"]) for row in points}
-    assert found == {"llava_v1_5_7b": (0.45, 0.15, 7.4e9), "other": (0.65, 0.35, None)}
 
 
 def test_rankings_of_three_models_and_no_fewer(make: Make) -> None:
@@ -645,47 +430,6 @@ def test_hit_rates_stand_beside_the_papers(make: Make) -> None:
             ["Without sample", "62.86", "62.86"],
             ["With sample", "100", "99.00"],
         ]
-
-
-def test_azads_scores_of_one_split_means_over_models_and_distributions(make: Make) -> None:
-    """A row of means over the models beside those that the paper states; scores that were not computed."""
-    rows = []
-    for model, level in (("a_1b", 0.2), ("b_3b", 0.4), ("c", 0.9)):
-        for dataset, less in (("scienceqa", 0.0), ("mmmu_pro", 0.1)):
-            rows.append(standing(model, "accuracy", level - less, dataset=dataset))
-            for score, more in (("lac", 0.0), ("aps", 0.5), ("margin", 0.25)):
-                sets = {"dataset": dataset, "score": score, "alpha": 0.1}
-                rows.append(standing(model, "set_size", 4 - 2 * level + more, **sets))
-                rows.append(standing(model, "coverage", 0.9 + level / 20 - less / 10, **sets))
-    evidence = asked(make(Made(datasets=("scienceqa", "mmmu_pro"))), rows)
-    evidence = replace(evidence, printed=read_printed([ROOT / "docs/published/azad_means.csv"]))
-    shown = built(evidence, "azad")
-    assert text(shown["Table 1"].grids[0])[-1] == ["Mean over models", "50.00", "40.00", "45.00"]
-    (sentence,) = shown["Table 1"].sentences
-    assert "ScienceQA 73.78 (section 6.2) and ScienceQA 75.2 (section 6.5)" in sentence
-    assert "MMMU-Pro 20.85" in sentence and "MathVision" not in sentence
-    sizes = shown["Table 2"]
-    assert sizes.sentences[0] == "MS, eq. 6 was not computed (score.scores)."
-    assert text(sizes.grids[0])[-1][1:] == [
-        "3.00",
-        "3.00",
-        "3.00",
-        "3.25",
-        "3.25",
-        "3.25",
-        "3.50",
-        "3.50",
-        "3.50",
-    ]
-    (drawn,) = shown["Figure 4"].figures
-    assert "3 models. The lowest is 2.20: c, LAC" in drawn.description
-    (drawn,) = shown["Figure 8"].figures
-    assert "over 4 pairs" in drawn.description, "the size of c is unknown"
-    assert "Parameters, billions and Set size \u22121.00" in drawn.description
-    charts = drawn.chart.to_dict()["concat"]
-    assert len(charts) == 16 and [chart["mark"]["type"] for chart in charts[::5]] == ["bar"] * 4
-    counts = [sum(row["count"] for row in rows if "count" in row) for rows in drawn.chart.datasets.values()]
-    assert counts.count(4) == len([each for each in counts if each]), "every pair is counted once"
 
 
 def test_kostumovs_calibration_errors_against_set_sizes_and_calibration_shares(make: Make) -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tests.metrics.simulated import ROOT
-from tests.papers.test_papers import built, reviewed, text
+from tests.papers.shown import built, reviewed, text
 from tests.report.project import Made, Make
 from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.ranking import rankings
