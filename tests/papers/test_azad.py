@@ -1,11 +1,22 @@
 """The Art of Saying "Maybe": its tables and figures, of numbers worked out by hand."""
 
+import cmath
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
 
 from tests.metrics.simulated import ROOT
-from tests.papers.shown import asked, built, standing, text
+from tests.papers.shown import asked, built, reviewed, standing, text
 from tests.report.project import Made, Make
+from vouch.papers.entry import facts
+from vouch.pipeline.yaml12 import load
+from vouch.report.evidence import Evidence
+from vouch.report.formatting import percent
 from vouch.report.loading import read_printed
+from vouch.report.page import FigureSpec
 
 
 def test_azads_scores_of_one_split_means_over_models_and_distributions(make: Make) -> None:
@@ -47,3 +58,138 @@ def test_azads_scores_of_one_split_means_over_models_and_distributions(make: Mak
     assert len(charts) == 16 and [chart["mark"]["type"] for chart in charts[::5]] == ["bar"] * 4
     counts = [sum(row["count"] for row in rows if "count" in row) for rows in drawn.chart.datasets.values()]
     assert counts.count(4) == len([each for each in counts if each]), "every pair is counted once"
+
+
+SIZES = {
+    "ai2d": 3088,
+    "scienceqa": 2017,
+    "mathvision": 1532,
+    "worldmedqa_v": 1136,
+    "mmmu": 794,
+    "mmmu_pro": 1213,
+}
+"""Questions of the datasets, as tests/datasets counts them."""
+
+
+def with_items(evidence: Evidence, rows: Sequence[dict[str, Any]]) -> Evidence:
+    plain = {"group": "", "options": ["a", "b"], "answers": [0], "images": [], "category": "", "flags": []}
+    frame = pd.DataFrame([plain | {"id": str(place)} | row for place, row in enumerate(rows)])
+    return replace(evidence, items=frame)
+
+
+def test_the_counts_of_table_7_are_the_papers_to_three_digits(make: Make) -> None:
+    rows = [
+        {"dataset": name, "options": ["a", "b", "c"]} for name, count in SIZES.items() for _ in range(count)
+    ]
+    rows[0] |= {"options": ["a", "b"], "flags": ["duplicate_options", "no_image"]}
+    rows += [{"dataset": "shapes", "flags": ["no_image"]}, {"dataset": "shapes"}, {"dataset": "not asked"}]
+    evidence = with_items(make(Made(datasets=(*SIZES, "shapes"))), rows)
+    evidence = replace(evidence, printed=read_printed([ROOT / "docs/published/azad_7.csv"]))
+    (grid,) = built(evidence, "azad")["Table 7"].grids
+    assert [column.label for column in grid.columns] == [
+        "Dataset", "Questions", "Published", "Options", "Flagged"
+    ]  # fmt: skip
+    assert text(grid) == [
+        ["AI2D | ai2d", "3,088", "3,090", "2–3 | published A–F", "1"],
+        ["ScienceQA | scienceqa", "2,017", "2,020", "3 | published A–E", "0"],
+        ["MathVision | mathvision", "1,532", "1,530", "3 | published A–F", "0"],
+        ["WorldMedQA-V | worldmedqa_v", "1,136", "1,140", "3 | published A–F", "0"],
+        ["MMMU | mmmu", "794", "794", "3 | published A–E", "0"],
+        ["MMMU-Pro | mmmu_pro", "1,213", "1,210", "3 | published A–J", "0"],
+        ["shapes", "2", "–", "2", "1"],
+    ]
+    for row in grid.rows[:6]:
+        assert float(f"{row[1].key:.3g}") == row[2].key
+
+
+def test_correct_letters_are_counted_over_all_questions_of_a_dataset(make: Make) -> None:
+    """Figure 9: defective questions count, open ones do not, several correct options share a question."""
+    answers = {"scienceqa": [[0, 2], [1]], "ai2d": [[0], [0], [1], [3]], "mmmu": [[]], "other": [[4]]}
+    rows = [
+        {"dataset": name, "answers": each, "flags": ["duplicate_options"] * (each == [0])}
+        for name, every in answers.items()
+        for each in every
+    ]
+    evidence = with_items(make(Made(datasets=("ai2d", "scienceqa", "mmmu"))), rows)
+    (drawn,) = built(evidence, "azad")["Figure 9"].figures
+    half = percent(0.5, 0)
+    assert drawn.description == f"Bars: AI2D most often A, {half}; ScienceQA most often B, {half}."
+    bars = [row for part in drawn.chart.to_dict()["datasets"].values() for row in part]
+    assert [(row["panel"], row["group"], row["value"]) for row in bars] == [
+        ("AI2D", "A", 0.5), ("AI2D", "B", 0.25), ("AI2D", "D", 0.25),
+        ("ScienceQA", "A", 0.25), ("ScienceQA", "B", 0.5), ("ScienceQA", "C", 0.25),
+    ]  # fmt: skip
+    none = with_items(evidence, [{"dataset": "ai2d", "answers": []}])
+    assert dict(reviewed(none, "azad").reasons)["Figure 9"] == "no dataset has questions with options"
+
+
+PROFILES = {  # accuracy, coverages and set sizes by LAC, MS and APS, on each of two datasets
+    "gemma_3_27b": ((0.8, 0.91, 0.92, 0.93, 1.25, 2.0, 2.5), (0.6, 0.89, 0.9, 0.95, 2.5, 2.0, 5.0)),
+    "gemma_3_4b": ((0.5, 0.9, 0.9, 0.9, 4.0, 4.0, 5.0), (0.3, 0.9, 0.92, 0.94, 4.0, 5.0, 4.0)),
+    "gemma_3_12b": ((0.7, 0.9, 0.9, 0.9, 2.0, 2.5, 4.0), (0.7, 0.9, 0.9, 0.9, 2.0, 2.5, 4.0)),
+    "qwen2_5_vl_72b": ((0.9, 0.95, 0.96, 0.97, 1.0, 1.25, 2.0), (0.7, 0.95, 0.96, 0.97, 1.0, 1.25, 2.0)),
+    "qwen2_5_vl_3b": ((0.4, 0.9, 0.9, 0.9, 2.0, 2.5, 4.0), (0.4, 0.9, 0.9, 0.9, 2.0, 2.5, 4.0)),
+    "pixtral_12b": ((0.6, 0.9, 0.9, 0.9, 2.0, 2.5, 4.0), (0.6, 0.9, 0.9, 0.9, 2.0, 2.5, 4.0)),
+    "gpt_4_1_nano": ((0.2, 0.9, 0.9, 0.9, 2.0, 2.5, 4.0), (0.4, 0.9, 0.9, 0.9, 2.0, 2.5, 4.0)),
+    "gpt_4o_mini": ((1.0, 0.9, 0.9, 0.9, 2.0, 2.5, 4.0), (0.8, 0.9, 0.9, 0.9, 2.0, 2.5, 4.0)),
+}
+BY_HAND = {  # means over both: of set sizes, of one over them
+    "gemma_3_27b": (0.7, 0.9, 0.91, 0.94, 0.6, 0.5, 0.3),
+    "gemma_3_4b": (0.4, 0.9, 0.91, 0.92, 0.25, 0.225, 0.225),
+    "gemma_3_12b": (0.7, 0.9, 0.9, 0.9, 0.5, 0.4, 0.25),
+    "qwen2_5_vl_72b": (0.8, 0.95, 0.96, 0.97, 1.0, 0.8, 0.5),
+    "qwen2_5_vl_3b": (0.4, 0.9, 0.9, 0.9, 0.5, 0.4, 0.25),
+    "pixtral_12b": (0.6, 0.9, 0.9, 0.9, 0.5, 0.4, 0.25),
+    "gpt_4_1_nano": (0.3, 0.9, 0.9, 0.9, 0.5, 0.4, 0.25),
+    "gpt_4o_mini": (0.9, 0.9, 0.9, 0.9, 0.5, 0.4, 0.25),
+}
+AXES = ("Acc", "CR LAC", "CR MS", "CR APS", "1/SS LAC", "1/SS MS", "1/SS APS")
+
+
+def outlines(drawn: FigureSpec) -> dict[tuple[str, str], list[tuple[str, complex]]]:
+    """Panel and series -> the axis and place of each point of the closed line, in the order of the line."""
+    lines: dict[tuple[str, str], list[tuple[int, str, complex]]] = {}
+    for part in drawn.chart.to_dict()["datasets"].values():
+        for row in part:
+            if "axis" in row:
+                point = (row["place"], row["axis"], complex(row["x"], row["y"]))
+                lines.setdefault((row["panel"], row["series"]), []).append(point)
+    return {key: [point[1:] for point in sorted(line, key=lambda p: p[0])] for key, line in lines.items()}
+
+
+def test_radars_have_a_corner_a_metric_clockwise_from_the_top(make: Make) -> None:
+    """Figures 6 and 7: the families of the paper from models.lock, the smallest model first."""
+    locked = load(ROOT / "models.lock")["models"]
+    known = facts({name: locked[name] for name in PROFILES}, {})
+    rows = []
+    for model, datasets in PROFILES.items():
+        for dataset, (accuracy, *rest) in zip(("ai2d", "mmmu"), datasets, strict=True):
+            rows.append(standing(model, "accuracy", accuracy, dataset=dataset))
+            for score, covered, size in zip(("lac", "margin", "aps"), rest[:3], rest[3:], strict=True):
+                sets = {"dataset": dataset, "score": score, "alpha": 0.1}
+                rows += [
+                    standing(model, "coverage", covered, **sets),
+                    standing(model, "set_size", size, **sets),
+                ]
+    evidence = replace(asked(make(Made(datasets=("ai2d", "mmmu"))), rows), facts=known)
+    shown = built(evidence, "azad")
+    (families,), (everyone,) = shown["Figure 6"].figures, shown["Figure 7"].figures
+    assert families.title == "Fig. 6: profiles of families, smallest first"
+    named = {  # GPT has models of unknown size, Pixtral has one model
+        ("Gemma", "size 1"): "gemma_3_4b", ("Gemma", "size 2"): "gemma_3_12b", ("Gemma", "size 3"): "gemma_3_27b",
+        ("Qwen", "size 1"): "qwen2_5_vl_3b", ("Qwen", "size 2"): "qwen2_5_vl_72b",
+    }  # fmt: skip
+    for drawn, models in ((families, named), (everyone, {(name, "model"): name for name in PROFILES})):
+        lines = outlines(drawn)
+        assert lines.keys() == models.keys()
+        for key, model in models.items():
+            line = [
+                value * 1j * cmath.exp(-2j * cmath.pi * at / 7) for at, value in enumerate(BY_HAND[model])
+            ]
+            assert [axis for axis, _ in lines[key]] == [*AXES, "Acc"], "the line is closed"
+            assert [point for _, point in lines[key]] == pytest.approx([*line, line[0]], abs=1e-4)
+            assert f"{model} accuracy {percent(BY_HAND[model][0])}" in drawn.description
+    without = replace(evidence, facts={"gpt_4o_mini": {"family": "GPT"}, "gpt_4_1_nano": {"family": "GPT"}})
+    alone = asked(without, [row for row in rows if row["model"].startswith("gpt")])
+    reasons = dict(reviewed(alone, "azad").reasons)
+    assert reasons["Figure 6"] == "no two models of one family whose sizes are known"

@@ -293,6 +293,41 @@ def test_prompts_of_azad_et_al(
     ]
 
 
+LIKELIHOODS = """\
+You are a medical image diagnostician.
+---
+I will show you an image along with a multiple-choice medical image question.
+For each of the given options (A, B, C, D, E, F), state how likely it is to be the correct answer.
+Only respond with one line for each option: its letter, a colon, and a number from 0 to 1. The numbers add up to 1.
+Which?
+A. o0
+B. o1
+C. o2
+D. o3
+E. I don’t know
+F. None of them"""
+
+
+def test_likelihoods_are_asked_for_in_the_place_of_a_letter() -> None:
+    """The third version of Azad et al.: one prompt to the letter, of the others what differs from it."""
+    own = tuple(f"o{number}" for number in range(4))
+    row = prompt("azad_worldmedqa_v_likelihoods", replace(ITEM, options=own, hint="unused"))
+    assert f"{row['system']}\n---\n{row['text']}" == LIKELIHOODS
+    assert (row["outputs"], row["response"]) == (["text"], None)
+    assert template_of("azad_worldmedqa_v_likelihoods").max_tokens == 120
+    assert row["labels"] == [*"ABCDEF"] and row["options"] == [*own, IDK, "None of them"]
+    for name in ("ai2d", "scienceqa", "mathvision", "worldmedqa_v", "mmmu", "mmmu_pro"):
+        item = replace(ITEM, options=tuple(f"o{number}" for number in range(10 if name == "mmmu_pro" else 4)))
+        letter, each = prompt(f"azad_{name}", item), prompt(f"azad_{name}_likelihoods", item)
+        assert each["options"] == letter["options"] and each["system"] == letter["system"].split("\n")[0]
+        (first, _, third, *question), lines = letter["text"].split("\n"), each["text"].split("\n")
+        letters = third.removeprefix("Only respond with the option letter ").rstrip(".")
+        assert lines[:2] == [
+            first, f"For each of the given options {letters}, state how likely it is to be the correct answer."
+        ]  # fmt: skip
+        assert lines[2] == LIKELIHOODS.split("\n")[4] and lines[3:] == question
+
+
 @pytest.mark.parametrize(
     ("template", "hint", "text"),
     [

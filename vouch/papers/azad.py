@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
+from string import ascii_uppercase
 
 import numpy as np
 import pandas as pd
@@ -78,21 +79,25 @@ def _printed_means(metric: str, lookup: Lookup) -> list[str]:
 def counts(lookup: Lookup) -> Built:
     """Table 7, with the fewest and the most options of a question."""
     items = lookup.evidence.items
-    printed = {row["dataset"]: int(row["questions"]) for row in lookup.printed("azad_7")}
+    printed = {row["dataset"]: row for row in lookup.printed("azad_7")}
     body = []
     for name, label in lookup.datasets(DATASETS).items():
         here = items[items["dataset"] == name]
         if len(here):
             options = sorted({here["options"].map(len).min(), here["options"].map(len).max()})
             flagged = int((here["flags"].map(len) > 0).sum())
-            known = printed.get(name)
-            theirs = Cell(formatting.count(known), key=float(known)) if known else Cell("–", tone="quiet")
-            body.append(cells(named(name, label), len(here), theirs, "–".join(map(str, options)), flagged))
+            theirs, count, letters = printed.get(name), Cell("–", tone="quiet"), ""
+            if theirs is not None:
+                known = int(theirs["questions"])
+                count = Cell(formatting.count(known), key=float(known))
+                letters = f"published {theirs['options']}"
+            span = Cell("–".join(map(str, options)), letters)
+            body.append(cells(named(name, label), len(here), count, span, flagged))
     heads = (
         Column("Dataset"),
         Column("Questions", "", True),
-        Column("Published", "in the paper, rounded to tens", True),
-        Column("Options", "of a question, without those that the template adds"),
+        Column("Published", "in the paper, to three digits", True),
+        Column("Options", "of a question, without those that the template adds and the paper counts"),
         Column("Flagged", "by cleaning, left out of the clean protocol where defective", True),
     )
     return listing("questions by dataset", heads, body, "no items of the datasets are known")
@@ -213,14 +218,21 @@ def correlations(lookup: Lookup) -> Built:
 
 
 def letters(lookup: Lookup) -> Built:
-    """Figure 9: shares of right answers by letter and dataset."""
-    measures = [Measure(letter, f"correct_share_{letter}", only="clean") for letter in "ABCDEFGHIJ"]
-    shares = lookup.long(measures).groupby(["measure", "dataset"])["value"].first()
-    frame = shares[shares > 0].rename_axis(["group", "panel"]).reset_index()
+    """Figure 9: shares of the questions of each dataset by the letter of the correct answer, in the order of
+    the source. Several correct answers share a question."""
+    items = lookup.evidence.items
+    correct = items["answers"].map(len)
+    every = items.assign(share=1 / correct.where(correct > 0)).dropna(subset=["share"])
+    parts = []
+    for name, label in lookup.datasets(DATASETS).items():
+        here = every[every["dataset"] == name].explode("answers")
+        shares = here.groupby("answers")["share"].sum() / here["share"].sum()
+        shares = shares[shares.index < len(ascii_uppercase)]
+        shown = {"group": [ascii_uppercase[index] for index in shares.index], "value": shares.to_numpy()}
+        parts.append(pd.DataFrame(shown).assign(panel=label, series="share"))
+    frame = pd.concat(parts, ignore_index=True)
     if frame.empty:
-        raise Absent("no dataset was asked for letters")
-    frame["group"] = [measures[place].label for place in frame["group"]]
-    frame = frame.assign(panel=frame["panel"].map(lookup.datasets(DATASETS)), series="share")
+        raise Absent("no dataset has questions with options")
     most = frame.loc[frame.groupby("panel", sort=False)["value"].idxmax()]
     description = "; ".join(
         f"{row.panel} most often {row.group}, {formatting.percent(row.value, 0)}" for row in most.itertuples()
@@ -250,14 +262,14 @@ def _radar(title: str, frame: pd.DataFrame) -> Built:
 
 
 def families(lookup: Lookup) -> Built:
-    """Figure 6: the models of a family together, for families with at least two."""
+    """Figure 6: the models of a family together, for families with at least two models of known size."""
     known = lookup.evidence.facts
     long = _profiles(lookup)
+    long = long.assign(size=[size(model, known) for model in long["model"]]).dropna(subset=["size"])
     long = long.assign(panel=[family(model, known) for model in long["model"]])
     long = long[long.groupby("panel")["model"].transform("nunique") > 1]
     if long.empty:
-        raise Absent("no two models of one family")
-    long = long.assign(size=[size(model, known) or 0.0 for model in long["model"]])
+        raise Absent("no two models of one family whose sizes are known")
     long = long.sort_values(["panel", "size", "model"], kind="stable")
     if long["panel"].nunique() == 1:
         return _radar("profiles of families, smallest first", long.assign(series=long["model"]))
