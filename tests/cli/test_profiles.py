@@ -79,6 +79,15 @@ def project(name: str) -> Project:
     return check_params(load(ROOT / f"profiles/{name}.yaml"), name)
 
 
+def test_sets_are_those_of_azad_and_parc(here: Path) -> None:
+    """Half of each dataset calibrates, and sets miss a tenth; the scores that each paper names."""
+    for name, scores in (("azad", ["lac", "aps", "margin", "margin_literal"]), ("parc", ["lac", "aps"])):
+        score = project(name).score
+        assert (score.main_alpha, score.calibration) == (0.1, 0.5)
+        assert [*score.scores[: len(scores)]] == scores
+    assert project("parc").score.parsers == ["contains"], "PARC looks for answers anywhere in a response"
+
+
 @pytest.mark.parametrize("name", PAPERS)
 def test_plan_reproduces_the_size_of_the_study(name: str, here: Path, vouch: Vouch) -> None:
     studies, sets = PAPERS[name]

@@ -20,6 +20,8 @@ from vouch.metrics.conformal.sets import group_splits
 from vouch.metrics.perturbation import PromptIndex, certainty, classes
 from vouch.metrics.responses import NO_ROLE, Responses
 from vouch.metrics.robustness import (
+    OF_MEANS,
+    Means,
     accuracy_range,
     calibrated,
     reliability,
@@ -304,6 +306,21 @@ def test_reliability_of_printed_means(
 ) -> None:
     raw = random + accuracy * (1 - random)
     assert alone(reliability, raw, random, certainty) == pytest.approx(expected, abs=0.001)
+
+
+def test_every_measure_rests_on_its_own_means() -> None:
+    """With a guess of 1/4 the power of equation 4 is 1/2: 2 x .9 - 1 of an accuracy of .81, half as certain."""
+    known = {"accuracy": 0.81, "random_accuracy": 0.25, "certainty": 0.5, "consistency": 0.9}
+    means = Means(**{name: np.array([each]) for name, each in {**known, "random_consistency": 0.6}.items()})
+    assert {name: metric.of(means)[0] for name, metric in OF_MEANS.items()} == pytest.approx(
+        {
+            **{name: each for name, each in known.items() if name != "accuracy"},
+            "random_consistency": 0.6,
+            "accuracy_calibrated": 0.56 / 0.75,
+            "consistency_calibrated": 0.3 / 0.4,
+            "reliability": 0.4,
+        }
+    )
 
 
 @pytest.mark.parametrize("random", [0.0, 1.0, np.nan])

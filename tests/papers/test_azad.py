@@ -104,7 +104,12 @@ def test_the_counts_of_table_7_are_the_papers_to_three_digits(make: Make) -> Non
 
 def test_correct_letters_are_counted_over_all_questions_of_a_dataset(make: Make) -> None:
     """Figure 9: defective questions count, open ones do not, several correct options share a question."""
-    answers = {"scienceqa": [[0, 2], [1]], "ai2d": [[0], [0], [1], [3]], "mmmu": [[]], "other": [[4]]}
+    answers: dict[str, list[list[int]]] = {
+        "scienceqa": [[0, 2], [1]],
+        "ai2d": [[0], [0], [1], [3]],
+        "mmmu": [[]],
+        "other": [[4]],
+    }
     rows = [
         {"dataset": name, "answers": each, "flags": ["duplicate_options"] * (each == [0])}
         for name, every in answers.items()
@@ -146,6 +151,21 @@ BY_HAND = {  # means over both: of set sizes, of one over them
 AXES = ("Acc", "CR LAC", "CR MS", "CR APS", "1/SS LAC", "1/SS MS", "1/SS APS")
 
 
+def profile_rows() -> list[dict[str, Any]]:
+    """PROFILES, as the leaderboard has them."""
+    rows = []
+    for model, datasets in PROFILES.items():
+        for dataset, (accuracy, *rest) in zip(("ai2d", "mmmu"), datasets, strict=True):
+            rows.append(standing(model, "accuracy", accuracy, dataset=dataset))
+            for score, covered, size in zip(("lac", "margin", "aps"), rest[:3], rest[3:], strict=True):
+                sets = {"dataset": dataset, "score": score, "alpha": 0.1}
+                rows += [
+                    standing(model, "coverage", covered, **sets),
+                    standing(model, "set_size", size, **sets),
+                ]
+    return rows
+
+
 def outlines(drawn: FigureSpec) -> dict[tuple[str, str], list[tuple[str, complex]]]:
     """Panel and series -> the axis and place of each point of the closed line, in the order of the line."""
     lines: dict[tuple[str, str], list[tuple[int, str, complex]]] = {}
@@ -161,16 +181,7 @@ def test_radars_have_a_corner_a_metric_clockwise_from_the_top(make: Make) -> Non
     """Figures 6 and 7: the families of the paper from models.lock, the smallest model first."""
     locked = load(ROOT / "models.lock")["models"]
     known = facts({name: locked[name] for name in PROFILES}, {})
-    rows = []
-    for model, datasets in PROFILES.items():
-        for dataset, (accuracy, *rest) in zip(("ai2d", "mmmu"), datasets, strict=True):
-            rows.append(standing(model, "accuracy", accuracy, dataset=dataset))
-            for score, covered, size in zip(("lac", "margin", "aps"), rest[:3], rest[3:], strict=True):
-                sets = {"dataset": dataset, "score": score, "alpha": 0.1}
-                rows += [
-                    standing(model, "coverage", covered, **sets),
-                    standing(model, "set_size", size, **sets),
-                ]
+    rows = profile_rows()
     evidence = replace(asked(make(Made(datasets=("ai2d", "mmmu"))), rows), facts=known)
     shown = built(evidence, "azad")
     (families,), (everyone,) = shown["Figure 6"].figures, shown["Figure 7"].figures
@@ -193,3 +204,63 @@ def test_radars_have_a_corner_a_metric_clockwise_from_the_top(make: Make) -> Non
     alone = asked(without, [row for row in rows if row["model"].startswith("gpt")])
     reasons = dict(reviewed(alone, "azad").reasons)
     assert reasons["Figure 6"] == "no two models of one family whose sizes are known"
+
+
+def points(drawn: FigureSpec) -> list[dict[str, Any]]:
+    """The rows of all data of a figure."""
+    return [row for part in drawn.chart.to_dict()["datasets"].values() for row in part]
+
+
+def test_tables_1_to_4_and_figures_1_to_5_hold_every_number_of_each_score(make: Make) -> None:
+    entropies = {"gemma_3_27b": (0.125, 0.625), "gemma_3_4b": (1.0, 1.5)}
+    rows = profile_rows() + [
+        standing(model, "entropy", value, dataset=dataset, protocol="clean")
+        for model, both in entropies.items()
+        for dataset, value in zip(("ai2d", "mmmu"), both, strict=True)
+    ]
+    locked = load(ROOT / "models.lock")["models"]
+    known = facts({name: locked[name] for name in PROFILES}, {})
+    evidence = replace(asked(make(Made(datasets=("ai2d", "mmmu"))), rows), facts=known)
+    shown = built(evidence, "azad")
+    names = [f"Table {number}" for number in range(1, 5)]
+    tables = {name: {row[0]: row[1:] for row in text(shown[name].grids[0])} for name in names}
+    assert [column.label for column in shown["Table 2"].grids[0].columns[1:]] == [
+        f"{score} {dataset}" for score in ("LAC", "MS", "APS") for dataset in ("AI2D", "MMMU", "Avg.")
+    ]
+    large, mean = "gemma_3_27b", "Mean over models"
+    assert {name: rows[large] for name, rows in tables.items()} == {
+        "Table 1": ["80.00", "60.00", "70.00"],
+        "Table 2": ["1.25", "2.50", "1.88", "2.00", "2.00", "2.00", "2.50", "5.00", "3.75"],
+        "Table 3": ["91.00", "89.00", "90.00", "92.00", "90.00", "91.00", "93.00", "95.00", "94.00"],
+        "Table 4": ["0.125", "0.625", "0.375"],
+    }
+    assert tables["Table 1"][mean] == ["63.75", "56.25", "60.00"]
+    assert tables["Table 3"][mean][::3] == ["90.75", "91.00", "91.25"]
+    assert tables["Table 4"][mean] == ["0.562", "1.062", "0.812"]
+    drawn = {number: shown[f"Figure {number}"].figures[0] for number in range(1, 6)}
+    labels, count = ("AI2D", "MMMU"), len(PROFILES)
+    assert {(p["name"], p["panel"]): (p["x"], p["y"]) for p in points(drawn[1]) if "name" in p} == {
+        (model, label): pytest.approx((100 * each[0], each[4]))
+        for model, both in PROFILES.items()
+        for label, each in zip(labels, both, strict=True)
+    }
+    scores = ("LAC", "MS", "APS")
+    boxes = [(p["group"], p["value"]) for p in points(drawn[2])]
+    sizes = {s: [each[4 + k] for both in PROFILES.values() for each in both] for k, s in enumerate(scores)}
+    assert {s: sorted(value for group, value in boxes if group == s) for s in scores} == {
+        s: sorted(values) for s, values in sizes.items()
+    }
+    assert "LAC 1.00–4.00, median 2.00; MS 1.25–5.00, median 2.50; APS 2.00–5.00" in drawn[2].description
+    third = {(p["name"], p["panel"]): (p["x"], p["y"], p["line"]) for p in points(drawn[3])}
+    assert len(third) == 2 * 6, "the sizes of both GPT are unknown"
+    assert third[large, "Accuracy (%)"] == (27e9, 70, "Gemma-3")
+    assert third[large, "Set size (LAC)"] == (27e9, 1.875, "Gemma-3")
+    fourth = {(p["row"], p["series"]): p["value"] for p in points(drawn[4])}
+    assert len(fourth) == 3 * count and [fourth[large, score] for score in scores] == [1.875, 2, 3.75]
+    assert {(p["row"], p["panel"], p["series"]): p["value"] for p in points(drawn[5]) if "row" in p} == {
+        (model, label, score): each[1 + k]
+        for model, both in PROFILES.items()
+        for label, each in zip(labels, both, strict=True)
+        for k, score in enumerate(scores)
+    }
+    assert "The lowest is 0.89: gemma_3_27b, LAC on MMMU." in drawn[5].description

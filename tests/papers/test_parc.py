@@ -1,10 +1,15 @@
 """PARC: its tables and figures, of reliabilities worked out by hand and beside the printed ones."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from tests.metrics.simulated import ROOT
 from tests.papers.shown import asked, built, reviewed, standing, text
@@ -14,6 +19,7 @@ from vouch.papers.entry import facts
 from vouch.pipeline.yaml12 import load
 from vouch.report.formatting import percent
 from vouch.report.loading import read_printed
+from vouch.tables.asked import FAMILIES
 
 
 def parc_rows() -> list[dict[str, Any]]:
@@ -189,3 +195,131 @@ def test_the_plane_of_table_3_has_a_point_a_model_by_size(make: Make) -> None:
     (points,) = drawn.chart.datasets.values()
     found = {row["name"]: (round(row["x"], 2), round(row["y"], 2), row["size"]) for row in points}
     assert found == {"llava_v1_5_7b": (0.45, 0.15, 7.4e9), "other": (0.65, 0.35, None)}
+
+
+PAIRS, WHOLE = ("nyu_depth", "fashion"), ("nyu_depth", "fashion", "mmbench")
+LABELS = {"nyu_depth": "NYU", "fashion": "Fas", "mmbench": "MMB"}
+TWO = ("llava_v1_5_7b", "llava_v1_5_13b")
+KINDS = {
+    "original": "O",
+    "lr_i": "LR-I",
+    "ls_n": "LS-N",
+    "vr_l": "VR-L",
+    "vs_s": "VS-S",
+    "lr_i+vs_s": "LR-I/VS-S",
+}
+OVER = ("every_prompt", *FAMILIES, "reformulation", "semantic", "language", "vision")
+FOUR = ("reliability", "accuracy_calibrated", "certainty", "consistency_calibrated")
+Key = tuple[str, str, str, str, str]
+"""Output, dataset, model, metric, and the variation or the score of a mean over variations."""
+
+
+def measured() -> dict[Key, float]:
+    """A number of its own for everything that is measured of two models on two sets of pairs and on MMBench."""
+    draw, found = np.random.default_rng(5), dict[Key, float]()
+    for output, dataset, model in product(("letters", "text"), WHOLE, TWO):
+        for metric, name in product((*FOUR, "accuracy", "random_accuracy"), (*KINDS, *OVER)):
+            if (metric, name) == ("consistency_calibrated", "original"):
+                continue
+            if dataset in PAIRS or not {"vs_s", "lr_i+vs_s", "VS"} & {name}:
+                value = 0.3 if metric == "random_accuracy" else round(float(draw.uniform(0.1, 0.9)), 3)
+                found[output, dataset, model, metric, name] = value
+    return found
+
+
+def mean(found: dict[Key, float], output: str, metric: str, name: str, *where: str) -> float:
+    """Over all datasets and models but for those named."""
+    return fmean(
+        value
+        for (of, dataset, model, *last), value in found.items()
+        if of == output and last == [metric, name] and {dataset, model} >= set(where)
+    )
+
+
+def test_every_table_and_figure_has_the_number_of_its_place(make: Make) -> None:
+    found = measured()
+    rows = [
+        standing(model, metric, value, dataset=dataset, output=output)
+        | ({"variation": name} if name in KINDS else {"variation": "", "score": name})
+        for (output, dataset, model, metric, name), value in found.items()
+    ]
+    evidence = asked(make(Made(accuracy=dict.fromkeys(TWO, 0.5), datasets=WHOLE)), rows)
+    size = {"nyu_depth": 2, "fashion": 3, "mmbench": 4}
+    options = [["a", "b", "c", "d"][: size[name]] for name in evidence.items["dataset"]]
+    known = {name: {"total_parameters": 7e9 + place} for place, name in enumerate(TWO)}
+    evidence = replace(evidence, items=evidence.items.assign(options=options), facts=known)
+    shown = built(evidence, "parc")
+
+    def row(table: str, model: str) -> list[Any]:
+        (grid,) = shown[table].grids
+        return next([cell.key for cell in row[1:]] for row in grid.rows if row[0].note == model)
+
+    def cells(output: str, metrics: Sequence[str], name: str, *model: str) -> list[Any]:
+        """Each set and the mean over the sets of each metric."""
+        return [
+            pytest.approx(mean(found, output, metric, name, *where, *model))
+            for metric in metrics
+            for where in (*[(one,) for one in WHOLE], ())
+        ]
+
+    whole = cells("text", FOUR, "every_prompt", TWO[0])
+    assert row("Table A8", TWO[0]) == whole
+    assert row("Table 3", TWO[0]) == [*whole[:4], whole[7], whole[11], *whole[12:]]
+    assert row("Table A10", TWO[0]) == cells("letters", FOUR, "every_prompt", TWO[0])
+    whole = cells("text", FOUR, "lr_i")
+    assert row("Table A6", "lr_i") == whole
+    assert row("Table 2", "lr_i") == [*whole[:4], whole[7], whole[11], *whole[12:]]
+    both = [pytest.approx(mean(found, "text", metric, "lr_i+vs_s")) for metric in FOUR]
+    assert row("Table A9", "lr_i+vs_s") == both
+    assert [line[0].note for line in shown["Table A9"].grids[0].rows] == ["lr_i", "vs_s", "lr_i+vs_s"]
+    drawn = {name: shown[f"Figure {name}"].figures[0] for name in ("2", "3", "4", "A7", "A8", "A9")}
+    points = {
+        name: [row for part in one.chart.to_dict()["datasets"].values() for row in part]
+        for name, one in drawn.items()
+    }
+    planes = {(p["panel"], p["x"], p["y"]): p["value"] for p in points["2"]}
+    assert planes["guess 0.50", 0.6, 0.5] == 0.1
+    assert planes["guess 0.30", 0.6, 0.5] == round(0.6 ** (1 / math.log2(1 / 0.3)) - 0.5, 3)
+    three = {(p["panel"], p["series"], p["row"]): p["value"] for p in points["3"]}
+    assert three == {  # not of the set whose guess is neither the best nor the worst
+        (f"{LABELS[dataset]}, {when}", KINDS[name], model): found["text", dataset, model, metric, name]
+        for dataset in ("mmbench", "nyu_depth")
+        for when, metric in (("before", "accuracy"), ("after", "accuracy_calibrated"))
+        for name in ("original", "ls_n")
+        for model in TWO
+    }
+    averaged = {(p["panel"], p["series"], p["row"]): p["value"] for p in points["A7"]}
+    assert averaged == {
+        (f"mean, {when}", KINDS[name], model): pytest.approx(mean(found, "text", metric, name, model))
+        for when, metric in (("before", "accuracy"), ("after", "accuracy_calibrated"))
+        for name in ("original", "ls_n")
+        for model in TWO
+    }
+    four = {(p["panel"], p["series"], p["row"]): p["value"] for p in points["4"] if "row" in p}
+    cons = "consistency_calibrated"
+    assert four == {
+        ("pairs of images", name, model): pytest.approx(
+            fmean(found["text", one, model, cons, name] for one in PAIRS)
+        )
+        for name in FAMILIES
+        for model in TWO
+    } | {
+        ("one image", name, model): found["text", "mmbench", model, cons, name]
+        for name in FAMILIES[:3]
+        for model in TWO
+    }
+    eight = {(p["panel"], p["name"]): (p["x"], p["y"]) for p in points["A8"]}
+    assert eight == {
+        (name, model): pytest.approx(
+            [mean(found, "text", metric, name, model) for metric in (cons, "reliability")]
+        )
+        for name in ("language", "vision", "reformulation", "semantic")
+        for model in TWO
+    }
+    nine = {(p["panel"], p["name"]): p["y"] for p in points["A9"]}
+    assert nine == {
+        (f"{group}: {label}", model): pytest.approx(mean(found, "text", metric, name, model))
+        for group, name in (("all", "every_prompt"), ("language", "language"), ("vision", "vision"))
+        for label, metric in (("reliability", "reliability"), ("consistency", cons))
+        for model in TWO
+    }
