@@ -269,6 +269,8 @@ def test_every_table_and_figure_has_the_number_of_its_place(make: Make) -> None:
     whole = cells("text", FOUR, "lr_i")
     assert row("Table A6", "lr_i") == whole
     assert row("Table 2", "lr_i") == [*whole[:4], whole[7], whole[11], *whole[12:]]
+    swapped = mean(found, "text", "reliability", "vs_s")
+    assert row("Table 2", "vs_s")[3] == pytest.approx(swapped), "of the sets of pairs, as the paper has it"
     both = [pytest.approx(mean(found, "text", metric, "lr_i+vs_s")) for metric in FOUR]
     assert row("Table A9", "lr_i+vs_s") == both
     assert [line[0].note for line in shown["Table A9"].grids[0].rows] == ["lr_i", "vs_s", "lr_i+vs_s"]
