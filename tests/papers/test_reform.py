@@ -1,120 +1,19 @@
-"""ReForm-Eval (Li et al. 2023): its tables and figures from made and from printed numbers."""
+"""ReForm-Eval (Li et al. 2023): its tables from made and from printed numbers."""
 
-from contextlib import chdir
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 from tests.metrics.simulated import ROOT
 from tests.papers.test_papers import asked, beside, built, reviewed, standing, text
-from tests.report.project import SCORING, Made, Make, write_tables
+from tests.report.project import Made, Make
+from vouch.papers import reform_sets as sets
 from vouch.papers.entry import MEAN
-from vouch.papers.reform_sets import (
-    BY_LABEL,
-    CAPTIONS,
-    COARSE,
-    CROSS,
-    DIALOGUE,
-    FINE,
-    KIE,
-    KVQA,
-    MODELS,
-    OCR,
-    SEARCHED,
-    SETS,
-    SPATIAL,
-    VQA,
-)
-from vouch.report.loading import load as load_evidence
 from vouch.report.loading import read_printed
-from vouch.tables.answered import TEXT as TEXT_TABLE
-from vouch.tables.answered import text_path
 
 REFORM = [ROOT / f"docs/published/reform_{name}.csv" for name in ("ranks", "tables", "23_24", "modules")]
-
-
-def test_what_reform_eval_says_of_parts_and_training_of_models(make: Make) -> None:
-    """Figures 3, 4 and 8 and table 22, of accuracies by hand."""
-    facts_of = {
-        "blip2_flan_t5_xl": ("FlanT5-XL", "ViT-G/14", 3_940_000_000, 106_700_000),
-        "llava_vicuna_7b": ("Vicuna-7B", "ViT-L/14", 7_050_000_000, 6_740_000_000),
-        "instructblip_vicuna_7b": ("Vicuna-7B", "ViT-G/14", 7_920_000_000, 188_800_000),
-    }
-    keys = ("language_model", "vision_encoder", "total_parameters", "trainable_parameters")
-    known: dict[str, Any] = {name: dict(zip(keys, each, strict=True)) for name, each in facts_of.items()}
-    right = {"refcoco": (0.6, 0.2, 0.4), "pets37": (0.9, 0.5, 0.7)}
-    rows = [
-        standing(name, "accuracy", value, dataset=dataset, output="text")
-        for dataset, values in right.items()
-        for name, value in zip(known, values, strict=True)
-    ]
-    evidence = replace(asked(make(Made(datasets=("refcoco", "pets37"))), rows), facts=known)
-    shown = built(evidence, "reform")
-    (drawn,) = shown["Figure 3"].figures
-    assert (
-        "Vicuna-7B generation 45.0" in drawn.description and "ViT-G/14 generation 65.0" in drawn.description
-    )
-    (ranks,) = shown["Table 22"].grids
-    assert text(ranks) == [
-        ["Pre-training with COCO", "1.00", "1.00"], ["Pre-training without COCO", "3.00", "3.00"]
-    ]  # fmt: skip
-    drawn = shown["Figure 4"].figures[0]
-    assert (
-        drawn.title.startswith("Fig. 4 (a): mean rank")
-        and "with COCO, out of domain 1.00" in drawn.description
-    )
-    assert shown["Figure 4"].sentences == (
-        "Not built: (b): samples of pre-training data of fewer than two models are known; "
-        "(c): data sets of instruction tuning of fewer than two models are known.",
-    )
-    total, trainable, language = shown["Figure 8"].figures
-    assert "medians: 4B 75.0; 7B 35.0; 8B 55.0" in total.description
-    assert "medians: 100M to 1B 65.0; over 1B 35.0" in trainable.description
-    assert "medians: 0 65.0; over 1B 35.0" in language.description
-    apart = replace(evidence, leaderboard=evidence.leaderboard.query("model != 'llava_vicuna_7b'"))
-    assert "needs models of both groups" in dict(reviewed(apart, "reform").reasons)["Table 22"]
-
-
-def test_figures_of_the_papers_own_numbers_say_what_its_text_says(make: Make) -> None:
-    """Appendix C.3 and C.4, from the printed accuracies of all 16 models and the paper's facts about them."""
-    tables = read_printed(REFORM)["reform_tables"]
-    rows = [
-        standing(
-            BY_LABEL[row["model"]],
-            "accuracy",
-            float(row["accuracy"]) / 100,
-            dataset=row["dataset"],
-            output="text",
-        )
-        for row in tables.to_dict("records")
-        if row["output"] == "generation"
-        and row["accuracy"]
-        and row["dataset"] in ("flowers102", "pets37", "refcoco", "scienceqa", "clevr")
-    ]
-    made = make(Made(accuracy=dict.fromkeys(MODELS, 0.5), datasets=("scienceqa",)))
-    shown = built(asked(made, rows), "reform")
-    (drawn,) = shown["Figure 9"].figures
-    medians = {
-        group: float(value)
-        for group, value in (
-            part.rsplit(" ", 1) for part in drawn.description[:-1].split("medians: ")[1].split("; ")
-        )
-    }
-    assert list(medians) == ["1", "10", "32", "64", "256"] and max(medians, key=medians.__getitem__) == "32"
-    assert max(medians["1"], medians["10"]) < min(medians["64"], medians["256"])
-    total, trainable, language = shown["Figure 8"].figures
-    assert total.description.split("medians: ")[1].startswith("4B ")
-    assert [part.rsplit(" ", 1)[0] for part in trainable.description.split("medians: ")[1].split("; ")] == [
-        "up to 10M", "10M to 100M", "100M to 1B", "over 1B",
-    ]  # fmt: skip
-    assert "medians: 0 " in language.description
-    titles = [one.title for one in shown["Figure 4"].figures]
-    assert titles[1].startswith("Fig. 4 (b): accuracy and pre-training data")
-    assert "5 models" in shown["Figure 4"].figures[1].description
 
 
 def test_means_of_likelihood_are_published_over_six_dimensions(make: Make) -> None:
@@ -124,7 +23,7 @@ def test_means_of_likelihood_are_published_over_six_dimensions(make: Make) -> No
     evidence = make(Made(accuracy={model: 0.63, other: 0.5}, categories=six, outputs=("likelihood",)))
     frame = evidence.dimensions
     online = frame["variation"].mask(frame["dimension"] == "dialogue", "dialogue_tests")
-    frame = frame.assign(parts=frame["dimension"].map(SETS).fillna(6), variation=online)
+    frame = frame.assign(parts=frame["dimension"].map(sets.SETS).fillna(6), variation=online)
     faithful = frame.assign(protocol="faithful", value=frame["value"] - 0.0008)
     evidence = replace(evidence, dimensions=pd.concat([frame, faithful]), printed=read_printed(REFORM))
     shown = built(evidence, "reform")
@@ -142,8 +41,8 @@ def test_table_2_of_reform_eval_follows_from_the_printed_accuracies_by_dimension
     likelihoods they do not: its numbers are lower throughout."""
     files = read_printed(REFORM)
     rows = [
-        {"dimension": row["dataset"], "model": BY_LABEL[row["model"]], "output": output}
-        | {"value": float(row["accuracy"]) / 100, "rank": 1.0, "parts": SETS[row["dataset"]]}
+        {"dimension": row["dataset"], "model": sets.BY_LABEL[row["model"]], "output": output}
+        | {"value": float(row["accuracy"]) / 100, "rank": 1.0, "parts": sets.SETS[row["dataset"]]}
         | {
             "protocol": protocol,
             "score": "",
@@ -152,9 +51,9 @@ def test_table_2_of_reform_eval_follows_from_the_printed_accuracies_by_dimension
         for row in files["reform_tables"].to_dict("records")
         for output, noun in (("text", "generation"), ("likelihood", "likelihood"))
         for protocol in ("faithful", "clean")
-        if row["dataset"] in SETS and row["accuracy"] and row["output"] == noun
+        if row["dataset"] in sets.SETS and row["accuracy"] and row["output"] == noun
     ]
-    made = make(Made(accuracy=dict.fromkeys(MODELS, 0.5), datasets=("scienceqa",)))
+    made = make(Made(accuracy=dict.fromkeys(sets.MODELS, 0.5), datasets=("scienceqa",)))
     evidence = replace(made, dimensions=pd.DataFrame(rows), printed=files)
     shown = built(evidence, "reform")["Table 2"]
     cells = beside(shown, slice(5))
@@ -203,22 +102,22 @@ def test_dialogues_count_if_they_show_the_models_own_earlier_answers(make: Make)
     assert {row[column].text.split()[0] for row in general.rows} == {"12.50"}
 
 
-def of_paper(**kept: str) -> list[dict[str, Any]]:
-    """The printed cells of tables 9 to 20 as rows of a leaderboard. kept: what columns of the file must be."""
+def of_paper() -> list[dict[str, Any]]:
+    """The printed cells of tables 9 to 20 as rows of a leaderboard."""
     rows = []
     for row in read_printed(REFORM)["reform_tables"].to_dict("records"):
-        if row["dataset"] in SETS or any(row[name] != value for name, value in kept.items()):
+        if row["dataset"] in sets.SETS:
             continue
-        captions = row["dataset"] in CAPTIONS
+        captions = row["dataset"] in sets.CAPTIONS
         where = {
             "dataset": row["dataset"],
             "output": {"generation": "text"}.get(row["output"], row["output"]),
         }
-        where |= {"variation": "dialogue_tests" if row["dataset"] in DIALOGUE else "tests"}
+        where |= {"variation": "dialogue_tests" if row["dataset"] in sets.DIALOGUE else "tests"}
         numbers = {"cider" if captions else "accuracy": (row["accuracy"], 100)}
         numbers |= {"instability": (row["instability"], 1), "turn_correlation": (row["correlation"], 1)}
         rows += [
-            standing(BY_LABEL[row["model"]], metric, float(cell) / scale, **where)
+            standing(sets.BY_LABEL[row["model"]], metric, float(cell) / scale, **where)
             for metric, (cell, scale) in numbers.items()
             if cell
         ]
@@ -240,23 +139,26 @@ def test_tables_9_to_20_have_every_set_and_every_printed_number(make: Make) -> N
         ]
         assert not wrong
         compared[number] = ({row[1] for row in rows} - {MEAN}, len(rows))
-    cells = files["reform_tables"].query("dataset not in @SETS")
+    cells = files["reform_tables"]
     whole = {
-        "9 10": COARSE,
-        "11 12": FINE,
-        "13": OCR,
-        "14": KIE,
-        "15": VQA,
-        "16": KVQA,
-        "17": SPATIAL,
-        "18": CROSS,
+        "9 10": sets.COARSE,
+        "11 12": sets.FINE,
+        "13": sets.OCR,
+        "14": sets.KIE,
+        "15": sets.VQA,
+        "16": sets.KVQA,
+        "17": sets.SPATIAL,
+        "18": sets.CROSS,
     }
-    for numbers, sets in whole.items():
-        own = cells[cells["dataset"].isin(sets)]
+    for numbers, names in whole.items():
+        own = cells[cells["dataset"].isin(names)]
         count = int((own[["accuracy", "instability"]] != "").sum().sum())
         tables = [compared[int(number)] for number in numbers.split()]
-        assert all(held == set(sets) for held, _ in tables) and sum(rows for _, rows in tables) == count
-    assert compared[19] == (set(CAPTIONS), 4 * 16) and compared[20] == (set(DIALOGUE), 2 * 16 * (2 * 3 + 2))
+        assert all(held == set(names) for held, _ in tables) and sum(rows for _, rows in tables) == count
+    assert compared[19] == (set(sets.CAPTIONS), 4 * 16) and compared[20] == (
+        set(sets.DIALOGUE),
+        2 * 16 * (2 * 3 + 2),
+    )
     averages = files["reform_tables"].query("dataset == 'coarse_perception' and output == 'likelihood'")
     (grid,) = shown["Table 10"].grids
     place = next(place for place, one in enumerate(grid.columns) if one.label == f"Acc {MEAN}")
@@ -296,38 +198,6 @@ def test_published_figures_of_models_that_sample_stand_beside_samples(make: Make
     ]
 
 
-def test_answers_without_and_with_the_sample_are_read_from_the_tables_of_answers(tmp_path: Path) -> None:
-    """Figure 11 of ReForm-Eval: the first three questions, by id, at which the texts of a model differ."""
-    said = {  # by item: the text for the original prompt and without its sample; a model may have no answer
-        "q1": ("(A) a", " (A) a\n"), "q10": ("(B) b", "b"), "q2": ("(A) a", None), "q3": ("(A)", ""),
-        "q4": ("(C) c", "<b>It's c" + "c" * 400), "q5": ("(A) a", "never shown"),
-    }  # fmt: skip
-    rows = [
-        {"prompt": f"{item}/{variation}", "temperature": temperature, "sample": sample, "logprobs": []}
-        | {"text": text if sample == 0 else "of a sample", "problem": None if text is not None else "refused"}
-        for item, texts in said.items()
-        for variation, text in zip(("original", "no_sample"), texts, strict=True)
-        for temperature, sample in ((0.0, 0), (0.2, 1))
-    ]
-    rows.append(rows[0] | {"prompt": "q10/tests_1", "text": "another variation"})
-    made = Made(datasets=("vqa_v2",), variations=("original", "no_sample"), outputs=("text",))
-    with chdir(tmp_path):
-        path = text_path("alpha", "vqa_v2")
-        table = pa.Table.from_pylist(rows, schema=TEXT_TABLE.schema)
-        inputs = [*write_tables(made), path]
-        TEXT_TABLE.write(path, table)
-        evidence = load_evidence(inputs, SCORING)
-        one = load_evidence(inputs[:-1], SCORING)
-    (grid,) = built(evidence, "reform")["Figure 11"].grids
-    assert (grid.name, grid.caption.split(":")[0]) == ("reform-figure-11-vqa_v2", "Fig. 11")
-    assert [[cell.text for cell in row[1:]] for row in grid.rows] == [
-        ["alpha", "b", "(B) b"], ["alpha", "(empty)", "(A)"], ["alpha", f"<b>It's {'c' * 291}…", "(C) c"],
-    ]  # fmt: skip
-    assert (grid.rows[0][0].text, grid.rows[0][0].note) == ("What is it?", "q10; correct: a")
-    reasons = dict(reviewed(one, "reform").reasons)
-    assert reasons["Figure 11"].startswith("needs the variation no_sample")
-
-
 def test_hit_rates_stand_beside_the_papers(make: Make) -> None:
     model = "mplug_owl"
     rows = [
@@ -358,7 +228,7 @@ def test_tables_4_23_and_24_follow_from_the_printed_rows(make: Make) -> None:
     files = read_printed(REFORM)
     rows = [
         standing(
-            BY_LABEL[row["model"]],
+            sets.BY_LABEL[row["model"]],
             metric,
             float(row[column]) / (100 if metric == "accuracy_range" else 1),
             **{"dataset": "scienceqa", "variation": variation, "output": output},
@@ -372,76 +242,17 @@ def test_tables_4_23_and_24_follow_from_the_printed_rows(make: Make) -> None:
         ("Table 24", ["Generation", "Likelihood"]),
     ):
         cells = beside(shown[name], slice(5))
-        assert [cell[2] for cell in cells] == [label for label in labels for _ in MODELS]
+        assert [cell[2] for cell in cells] == [label for label in labels for _ in sets.MODELS]
         assert all(float(printed) == float(ours) for *_, printed, ours in cells)
     assert text(shown["Table 4"].grids[0]) == [
         ["Mean over the models | mean", "0.161", "0.552", "0.276", "0.052"]
     ]
 
 
-def test_generation_and_likelihood_stand_beside_each_other_by_dataset(make: Make) -> None:
-    """Figure 5, of the two datasets and two models that were asked for both."""
-    values = {  # text, likelihood
-        ("gqa", "bliva"): (0.4, 0.65),
-        ("gqa", "lynx"): (0.5, 0.45),
-        ("vsr", "bliva"): (0.3, 0.3),
-        ("vsr", "lynx"): (0.6, 0.7),
-        ("vsr", "shikra"): (0.9, None),
-        ("clevr", "bliva"): (0.1, None),
-    }
-    rows = [
-        standing(
-            model,
-            "accuracy",
-            value,
-            dataset=dataset + "_likelihood" * (output == "likelihood"),
-            output=output,
-        )
-        for (dataset, model), both in values.items()
-        for output, value in zip(("text", "likelihood"), both, strict=True)
-        if value is not None
-    ]
-    (drawn,) = built(asked(make(Made()), rows), "reform")["Figure 5"].figures
-    assert drawn.description == "Likelihood minus generation: −5.0 to 25.0 points."
-    points = {
-        (row["panel"], row["row"], row["series"]): row["value"]
-        for each in drawn.chart.datasets.values()
-        for row in each
-    }
-    assert points == {
-        (dataset, model, output): value
-        for (dataset, model), both in list(values.items())[:4]
-        for output, value in zip(("generation", "likelihood"), both, strict=True)
-    }
-
-
-def test_preferred_options_stand_above_where_the_correct_ones_stand(make: Make) -> None:
-    """Figure 10, of texts if there are any."""
-    shares = {"bliva": (0.75, 0.25), "lynx": (0.375, 0.625)}
-    rows = [
-        standing(model, f"{kind}_share_{letter}", value, output=output, dataset="scienceqa", protocol="clean")
-        for model, chosen in shares.items()
-        for output in ("text", "letters")
-        for kind, values in (("chosen", chosen if output == "text" else (0.5, 0.5)), ("correct", (0.4, 0.6)))
-        for letter, value in zip("AB", values, strict=True)
-    ]
-    (drawn,) = built(asked(make(Made()), rows), "reform")["Figure 10"].figures
-    assert drawn.title == "Fig. 10: which option is preferred, scienceqa"
-    assert "The strongest preference: bliva chooses A 75.0" in drawn.description
-    cells = {
-        (row["row"], row["column"]): row["value"] for each in drawn.chart.datasets.values() for row in each
-    }
-    assert cells == {
-        (name, letter): value
-        for name, both in (shares | {"correct answers": (0.4, 0.6)}).items()
-        for letter, value in zip("AB", both, strict=True)
-    }
-
-
 def test_tables_5_and_6_count_questions_images_and_options(make: Make) -> None:
-    """Three questions share an image, one has two, one none; open questions have no options."""
+    """Three questions share an image, one has two, one neither an image nor options."""
     made = {  # images and number of options of each question
-        "gqa": [(["a"], 4), (["a"], 4), (["a"], 2), (["b", "c"], 3), ([], 3)],
+        "gqa": [(["a"], 4), (["a"], 4), (["a"], 2), (["b", "c"], 3), ([], 0)],
         "clevr_likelihood": [(["a"], 4), (["b"], 4)],
         "coco_text": [(["a"], 0), (["b"], 0), (["b"], 0)],
         "shapes": [(["a"], 2)],
@@ -460,7 +271,7 @@ def test_tables_5_and_6_count_questions_images_and_options(make: Make) -> None:
         ["coco_text", "scene_text", "3", "2", "–"], ["shapes", "kind 0", "1", "1", "2.00"],
     ]  # fmt: skip
     assert text(shown["Table 6"].grids[0]) == [
-        ["clevr_likelihood", "spatial", "2", "2", "4.00"], ["gqa", "visual_reasoning", "5", "3", "3.20"],
+        ["clevr_likelihood", "spatial", "2", "2", "4.00"], ["gqa", "visual_reasoning", "5", "3", "3.25"],
     ]  # fmt: skip
     heads = [column.label for column in shown["Table 6"].grids[0].columns]
     assert heads == ["Dataset", "Dimension", "Questions", "Images", "Options"]
@@ -471,16 +282,16 @@ def test_table_1_has_a_sampled_model_by_its_samples(make: Make) -> None:
     the printed ones, beside greedy texts, which are 2 points lower; of BLIP-2 only the latter count."""
     files, protocols = read_printed(REFORM), ("faithful", "clean")
     rows = [
-        {"dimension": row["dataset"], "model": BY_LABEL[row["model"]], "output": "text", "score": score}
-        | {"value": float(row["accuracy"]) / 100 - less, "rank": 1.0, "parts": SETS[row["dataset"]]}
+        {"dimension": row["dataset"], "model": sets.BY_LABEL[row["model"]], "output": "text", "score": score}
+        | {"value": float(row["accuracy"]) / 100 - less, "rank": 1.0, "parts": sets.SETS[row["dataset"]]}
         | {"protocol": protocol, "variation": "dialogue_tests" if row["dataset"] == "dialogue" else "tests"}
         for row in files["reform_tables"].to_dict("records")
-        if row["dataset"] in SETS and row["output"] == "generation"
-        for searched in [BY_LABEL[row["model"]] in SEARCHED]
+        if row["dataset"] in sets.SETS and row["output"] == "generation"
+        for searched in [sets.BY_LABEL[row["model"]] in sets.SEARCHED]
         for score, less in (("", 0.0 if searched else 0.02), ("first_t0.2", 0.3 if searched else 0.0))
         for protocol in protocols
     ]
-    made = make(Made(accuracy=dict.fromkeys(MODELS, 0.5), datasets=("scienceqa",)))
+    made = make(Made(accuracy=dict.fromkeys(sets.MODELS, 0.5), datasets=("scienceqa",)))
     evidence = replace(made, dimensions=pd.DataFrame(rows), printed=files)
     shown = built(evidence, "reform")["Table 1"]
     heads = [column.label for column in shown.grids[0].columns]
@@ -491,7 +302,7 @@ def test_table_1_has_a_sampled_model_by_its_samples(make: Make) -> None:
     ]
     cells = [row for row in beside(shown, slice(5)) if row[1] != "overall"]
     assert len(cells) == 8 * 16 and all(row[3] == row[4] for row in cells)
-    labels = {MODELS[name] for name in SEARCHED}
+    labels = {sets.MODELS[name] for name in sets.SEARCHED}
     assert all(row[2] == ("Acc" if row[0] in labels else "Acc, sampled") for row in cells)
     overall = [row for row in beside(shown, slice(5)) if row[1] == "overall"]
     ranks = {row[0]: (row[3], row[4]) for row in overall if row[2] == "Rank"}
@@ -504,4 +315,52 @@ def test_table_1_has_a_sampled_model_by_its_samples(make: Make) -> None:
     shown = built(replace(evidence, dimensions=part), "reform")["Table 1"]
     assert not any(
         "sampled" in column.label for column in shown.grids[0].columns if "dialogue" in column.label
+    )
+
+
+# Table 7 of the paper; in the text of its PDF it is not seen which components are trained.
+COMPONENTS = """
+BLIP-2_F ViT-G/14 FlanT5-XL Q-Former 3.94B 106.7M 32
+InstructBLIP_F ViT-G/14 FlanT5-XL Q-Former 4.02B 187.2M 32
+InstructBLIP_V ViT-G/14 Vicuna-7B Q-Former 7.92B 188.8M 32
+LLaVA_V ViT-L/14 Vicuna-7B Linear 7.05B 6.74B 256
+LLaVA_L2 ViT-L/14 LLaMA2-7B Linear 7.05B 6.74B 256
+MiniGPT4 ViT-G/14 Vicuna-7B Q-Former+Linear 7.83B 3.1M 32
+mPLUG-Owl ViT-L/14 LLaMA-7B Perceiver 7.12B 384.6M 65
+PandaGPT ImageBind Vicuna-7B+LoRA Linear 7.98B 37.8M 1
+IB-LLM ImageBind LLaMA-7B+LoRA+BT BindNet+Gate 8.61B 649.7M 1
+LA-V2 ViT-L/14 LLaMA-7B+BT Linear+Adapter+Gate 7.14B 63.1M 10
+mmGPT ViT-L/14 LLaMA-7B+LoRA Perceiver+Gate 8.37B 23.5M 64
+Shikra ViT-L/14 Vicuna-7B Linear 6.74B 6.44B 256
+Lynx ViT-G/14 Vicuna-7B+Adapter Perceiver 8.41B 688.4M 64
+Cheetor_V ViT-G/14 Vicuna-7B Query+Linear+Q-Former 7.84B 6.3M 32
+Cheetor_L2 ViT-G/14 LLaMA2-Chat Query+Linear+Q-Former 7.84B 6.3M 32
+BLIVA ViT-G/14 Vicuna-7B Q-Former+Linear 7.92B 194.6M 32
+"""
+
+
+def test_tables_7_and_8_hold_what_the_text_of_the_paper_does(make: Make) -> None:
+    shown = built(make(Made(accuracy=dict.fromkeys(sets.MODELS, 0.5))), "reform")
+    (grid,) = shown["Table 7"].grids
+    places = {column.label: place for place, column in enumerate(grid.columns)}
+    known = {row[0].text: {name: row[place].text for name, place in places.items()} for row in grid.rows}
+    units = {"B": 1_000_000_000, "M": 1_000_000}
+    for line in COMPONENTS.split("\n")[1:-1]:
+        label, encoder, language, connector, *counts, tokens = line.split()
+        own = known.pop(label)
+        tuning = own["Its tuning"]
+        assert "+".join([own["Language model"], *([tuning] if tuning != "–" else [])]) == language
+        assert (own["Vision encoder"], own["Connector"], own["Visual tokens"]) == (encoder, connector, tokens)
+        numbers = [f"{round(float(count[:-1]) * units[count[-1]]):,}" for count in counts]
+        assert [own["Parameters"], own["Trainable"]] == numbers
+    assert not known
+    (grid,) = shown["Table 8"].grids
+    rows = {row[0].text: [cell.text for cell in row[3:6]] for row in grid.rows}
+    assert rows["LLaVA_V"] == ["–", "595,000", "1"] and rows["Shikra"] == ["high quality", "4,300,000", "2"]
+    sizes = {label: size for label, (_, size, _) in rows.items()}
+    assert sorted(size for size in sizes.values() if size != "–") == sorted(
+        ["129,000,000"] * 3
+        + ["595,000"] * 2
+        + ["5,000,000"] * 3
+        + ["940,000,000", "567,000", "4,300,000", "558,000"]
     )

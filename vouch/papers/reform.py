@@ -262,11 +262,19 @@ PARTS = {
     "vision_encoder": "Vision encoder",
     "connector": "Connector",
     "language_model": "Language model",
+    "language_model_tuning": "Its tuning",
     "total_parameters": "Parameters",
     "trainable_parameters": "Trainable",
     "visual_tokens": "Visual tokens",
 }
-TRAINING = {"training_data": "Data", "training_data_size": "Samples", "curation": "Curation"}
+TRAINING = {
+    "training_data": "Data",
+    "training_data_size": "Samples",
+    "pretraining_data": "Pre-training data",
+    "pretraining_data_size": "Samples of pre-training",
+    "instruction_datasets": "Data sets of instruction tuning",
+    "curation": "Curation",
+}
 PAPER = Paper(
     "reform",
     "ReForm-Eval: evaluating large vision language models via unified re-formulation",

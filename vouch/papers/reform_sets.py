@@ -38,7 +38,7 @@ SETS = {
 PERCEPTION = (*COARSE, *FINE, *OCR, *KIE)
 COGNITION = (*SPATIAL, *VQA, *KVQA, *CROSS, *CAPTIONS, *DIALOGUE)
 MODELS = names_in("reform", "models")
-_COUNTS = ("parameters", "tokens", "size")
+_COUNTS = ("parameters", "tokens", "size", "datasets")
 """Ends of the names of facts that are counts."""
 
 
@@ -46,7 +46,7 @@ _COUNTS = ("parameters", "tokens", "size")
 def printed_facts() -> dict[str, dict[str, Any]]:
     """What the paper says of its models: tables 7 and 8, and the groups of appendix C.4.
 
-    In the text of the PDF one name of the group `filtered` is lost.
+    In the text of the PDF one name of the group `filtered` is lost, and so are most lists of data sets.
     """
     with files(__package__).joinpath("reform_models.csv").open(encoding="utf-8") as file:
         return {
