@@ -19,7 +19,7 @@ from tests.models.loopback_server import Loopback, error, serving
 from tests.prompts.rewrites.conftest import completion, item
 from vouch.cli import counts
 from vouch.cli.main import main
-from vouch.cli.review import read_options
+from vouch.cli.review import INSTRUCTIONS, read_options
 from vouch.cli.rewriting import of_questions
 from vouch.datasets.config import DatasetEntry
 from vouch.datasets.fetch.origin import REMOTE
@@ -419,6 +419,20 @@ LITERAL = (
 )  # fmt: skip
 def test_what_a_model_writes(reply: str, wrong: list[str]) -> None:
     assert read_options(reply, "a pear") == wrong
+
+
+def test_the_prompts_for_rationales_and_dialogues_are_the_papers() -> None:
+    row = {"question": "What fruit?", "answer": "it is green", "hint": "a pear"}
+    assert INSTRUCTIONS["rationale"].format(**row) == (
+        "You are a multiple-choice generator. Given a question and an answer, along with a rationale for that answer, "
+        "you need to generate 3 counterfactual rationales. These counterfactual rationales should be contextually "
+        "relevant while also being sufficiently distinct from the correct rationale. Question: What fruit? "
+        "Answer: a pear Rationale: it is green"
+    )
+    assert INSTRUCTIONS["dialogue"].format(**row) == (
+        "I will provide a question with the correct answer, please give me 3 incorrect options to help me get a "
+        "single-choice question. Question: What fruit? Answer: it is green"
+    )
 
 
 @pytest.fixture

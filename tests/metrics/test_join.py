@@ -326,6 +326,19 @@ def test_sums_go_through_the_machinery_of_letters() -> None:
     assert all(plain[key] == value for key, value in faithful.items() if key[1] not in rates)
 
 
+def test_the_answer_is_the_option_of_the_largest_likelihood_whatever_its_length() -> None:
+    """Equation 1 of ReForm-Eval: of the smallest sum, not of the smallest mean."""
+    responses = simulate(0, 40, 4, dtype=np.float64)
+    lengths = np.random.RandomState(0).randint(1, 9, responses.logits.shape)
+    block = block_of(rows_of(responses, lengths), responses)
+    _, outcomes = score_block("m", "d", block, CONFIG)
+    sums = -responses.logits
+    chosen = sums.argmin(axis=1)
+    assert (chosen != (sums / lengths).argmin(axis=1)).any()
+    assert outcomes["predicted"].to_pylist() == chosen.tolist()
+    assert outcomes["correct"].to_pylist() == responses.answers[np.arange(40), chosen].tolist()
+
+
 def test_mean_per_token_and_byte() -> None:
     responses = simulate(1, 60, 4, step=1e-6, dtype=np.float64)
     responses.defective[:7] = True

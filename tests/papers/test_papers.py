@@ -156,310 +156,28 @@ def test_whatever_is_here_can_be_shown(make: Make, project: Made) -> None:
             assert all(len(row) == len(grid.columns) for grid in made.grids for row in grid.rows)
 
 
-def test_what_reform_eval_says_of_parts_and_training_of_models(make: Make) -> None:
-    """Figures 3, 4 and 8 and table 22, of accuracies by hand."""
-    facts_of = {
-        "blip2_flan_t5_xl": ("FlanT5-XL", "ViT-G/14", 3_940_000_000, 106_700_000),
-        "llava_vicuna_7b": ("Vicuna-7B", "ViT-L/14", 7_050_000_000, 6_740_000_000),
-        "instructblip_vicuna_7b": ("Vicuna-7B", "ViT-G/14", 7_920_000_000, 188_800_000),
-    }
-    keys = ("language_model", "vision_encoder", "total_parameters", "trainable_parameters")
-    known: dict[str, Any] = {name: dict(zip(keys, each, strict=True)) for name, each in facts_of.items()}
-    right = {"refcoco": (0.6, 0.2, 0.4), "pets37": (0.9, 0.5, 0.7)}
-    rows = [
-        standing(name, "accuracy", value, dataset=dataset, output="text")
-        for dataset, values in right.items()
-        for name, value in zip(known, values, strict=True)
-    ]
-    evidence = replace(asked(make(Made(datasets=("refcoco", "pets37"))), rows), facts=known)
-    shown = built(evidence, "reform")
-    (drawn,) = shown["Figure 3"].figures
-    assert (
-        "Vicuna-7B generation 45.0" in drawn.description and "ViT-G/14 generation 65.0" in drawn.description
-    )
-    (ranks,) = shown["Table 22"].grids
-    assert text(ranks) == [
-        ["Pre-training with COCO", "1.00", "1.00"], ["Pre-training without COCO", "3.00", "3.00"]
-    ]  # fmt: skip
-    drawn = shown["Figure 4"].figures[0]
-    assert (
-        drawn.title.startswith("Fig. 4 (a): mean rank")
-        and "with COCO, out of domain 1.00" in drawn.description
-    )
-    assert shown["Figure 4"].sentences == (
-        "Not built: (b): samples of pre-training data of fewer than two models are known; "
-        "(c): data sets of instruction tuning of fewer than two models are known.",
-    )
-    total, trainable, language = shown["Figure 8"].figures
-    assert "medians: 4B 75.0; 7B 35.0; 8B 55.0" in total.description
-    assert "medians: 100M to 1B 65.0; over 1B 35.0" in trainable.description
-    assert "medians: 0 65.0; over 1B 35.0" in language.description
-    apart = replace(evidence, leaderboard=evidence.leaderboard.query("model != 'llava_vicuna_7b'"))
-    assert "needs models of both groups" in dict(reviewed(apart, "reform").reasons)["Table 22"]
 
 
-def test_figures_of_the_papers_own_numbers_say_what_its_text_says(make: Make) -> None:
-    """Appendix C.3 and C.4, from the printed accuracies of all 16 models and the paper's facts about them."""
-    tables = read_printed(REFORM)["reform_tables"]
-    rows = [
-        standing(
-            BY_LABEL[row["model"]],
-            "accuracy",
-            float(row["accuracy"]) / 100,
-            dataset=row["dataset"],
-            output="text",
-        )
-        for row in tables.to_dict("records")
-        if row["output"] == "generation"
-        and row["accuracy"]
-        and row["dataset"] in ("flowers102", "pets37", "refcoco", "scienceqa", "clevr")
-    ]
-    made = make(Made(accuracy=dict.fromkeys(MODELS, 0.5), datasets=("scienceqa",)))
-    shown = built(asked(made, rows), "reform")
-    (drawn,) = shown["Figure 9"].figures
-    medians = {
-        group: float(value)
-        for group, value in (
-            part.rsplit(" ", 1) for part in drawn.description[:-1].split("medians: ")[1].split("; ")
-        )
-    }
-    assert list(medians) == ["1", "10", "32", "64", "256"] and max(medians, key=medians.__getitem__) == "32"
-    assert max(medians["1"], medians["10"]) < min(medians["64"], medians["256"])
-    total, trainable, language = shown["Figure 8"].figures
-    assert total.description.split("medians: ")[1].startswith("4B ")
-    assert [part.rsplit(" ", 1)[0] for part in trainable.description.split("medians: ")[1].split("; ")] == [
-        "up to 10M", "10M to 100M", "100M to 1B", "over 1B",
-    ]  # fmt: skip
-    assert "medians: 0 " in language.description
-    titles = [one.title for one in shown["Figure 4"].figures]
-    assert titles[1].startswith("Fig. 4 (b): accuracy and pre-training data")
-    assert "5 models" in shown["Figure 4"].figures[1].description
 
 
-def test_rankings_of_three_models_and_no_fewer(make: Make) -> None:
-    def row(models: int, **other: Any) -> dict[str, Any]:
-        place = {"dataset": "docvqa", "output": "text", "ranker": "nll_avg", "score": "", "proxy": ""}
-        return (
-            place | {"models": models, "rho": 0.93, "rho_low": 0.8, "rho_high": 1.0, "tau_paper": 0.8} | other
-        )
-
-    few = row(3, ranker="few_labels", rho=0.7)
-    evidence = make(Made(rankings=[row(3), few], datasets=("docvqa",)))
-    theirs = {"table": "1", "method": "NLL_avg", "dataset": "docvqa", "rho": "0.93", "tau": "0.83"}
-    evidence = replace(evidence, printed={"tu_tables": pd.DataFrame([theirs])})
-    shown = built(evidence, "tu")
-    assert text(shown["Table 1"].grids[0]) == [["NLL_avg | nll_avg", "0.93 | 0.80–1.00", "0.80"]]
-    assert "Texts have 30 tokens at most, unless" in shown["Table 1"].sentences[-1]
-    names = list(Lookup(evidence).order)
-    extract = {"max_tokens": 512, "max_tokens_of": {names[0]: 1024, "absent": 9}}
-    evidence = replace(
-        evidence, facts={name: {"papers": ["tu"]} for name in names}, setup={"extract": extract}
-    )
-    shown = built(evidence, "tu")
-    assert text(shown["Table 1"].grids[0]) == [
-        ["NLL_avg | nll_avg", "0.93 | 0.80–1.00", "0.80 | published 0.83"]
-    ]
-    assert "1 of 2 published numbers" in shown["Table 1"].sentences[0]
-    assert f"Texts have 512 tokens at most, of {names[0]} 1024, unless" in shown["Table 1"].sentences[-1]
-    fewer = replace(evidence, rankings=evidence.rankings.assign(models=2))
-    assert not {"Table 1", "Table 3"} & {entry.name for entry, _ in reviewed(fewer, "tu").shown}
 
 
-def test_means_of_likelihood_are_published_over_six_dimensions(make: Make) -> None:
-    """Ranks are among the paper's sixteen models, so they stand beside ours only where those are here."""
-    six = ("coarse_perception", "fine_perception", "spatial", "visual_reasoning", "cross_modal", "dialogue")
-    model, other = "blip2_flan_t5_xl", "bliva"
-    evidence = make(Made(accuracy={model: 0.63, other: 0.5}, categories=six, outputs=("likelihood",)))
-    frame = evidence.dimensions
-    online = frame["variation"].mask(frame["dimension"] == "dialogue", "dialogue_tests")
-    frame = frame.assign(parts=frame["dimension"].map(SETS).fillna(6), variation=online)
-    faithful = frame.assign(protocol="faithful", value=frame["value"] - 0.0008)
-    evidence = replace(evidence, dimensions=pd.concat([frame, faithful]), printed=read_printed(REFORM))
-    shown = built(evidence, "reform")
-    rows = beside(shown["Table 1"], slice(1, 4))
-    assert len(rows) == 7 * 2
-    assert [row[2] for row in rows if row[0] == "overall"] == ["62.92", "64.92"]
-    assert list(shown["Table 1"].sentences) == ["1 of 14 published numbers agree to the printed digit."]
-    less = evidence.dimensions["parts"].where(frame["dimension"] != "spatial", 2)
-    few = built(replace(evidence, dimensions=evidence.dimensions.assign(parts=less)), "reform")
-    assert {name for (name,) in beside(few["Table 1"], slice(1, 2))} == set(six) - {"spatial"}
 
 
-def test_table_2_of_reform_eval_follows_from_the_printed_accuracies_by_dimension(make: Make) -> None:
-    """Of texts the paper's own numbers and its facts of 16 models give table 2; 29.55 is printed as 29.5. Of
-    likelihoods they do not: its numbers are lower throughout."""
-    files = read_printed(REFORM)
-    rows = [
-        {"dimension": row["dataset"], "model": BY_LABEL[row["model"]], "output": output}
-        | {"value": float(row["accuracy"]) / 100, "rank": 1.0, "parts": SETS[row["dataset"]]}
-        | {"protocol": protocol, "variation": "dialogue_tests" if row["dataset"] == "dialogue" else "tests"}
-        for row in files["reform_tables"].to_dict("records")
-        for output, noun in (("text", "generation"), ("likelihood", "likelihood"))
-        for protocol in ("faithful", "clean")
-        if row["dataset"] in SETS and row["accuracy"] and row["output"] == noun
-    ]
-    made = make(Made(accuracy=dict.fromkeys(MODELS, 0.5), datasets=("scienceqa",)))
-    evidence = replace(made, dimensions=pd.DataFrame(rows), printed=files)
-    shown = built(evidence, "reform")["Table 2"]
-    cells = beside(shown, slice(5))
-    texts = [row for row in cells if row[2] == "Generation"]
-    assert len(texts) == 14 and len(cells) == 28
-    assert [row for row in texts if row[3] != row[4]] == [
-        ["ImageBind + Linear", "cognition", "Generation", "29.5", "29.6"]
-    ]
-    assert all(float(row[3]) < float(row[4]) for row in cells if row[2] == "Likelihood")
-    one = evidence.dimensions.query("model != 'bliva'")
-    fewer = built(replace(evidence, dimensions=one), "reform")["Table 2"]
-    assert "ViT-G + Q-Former" not in {name for (name,) in beside(fewer, slice(1))}, "needs all of its models"
-    part = evidence.dimensions.assign(parts=1)
-    assert not built(replace(evidence, dimensions=part), "reform")["Table 2"].beside
 
 
-def test_dialogues_count_if_they_show_the_models_own_earlier_answers(make: Make) -> None:
-    """Prompts without a history measure something else than the paper's online dialogues."""
-    rows = [
-        standing("blip2_flan_t5_xl", metric, value, output="text", dataset=dataset, variation=variation)
-        for dataset, off in (("vqa_mt", 0.0), ("visdial", 0.1))
-        for variation, value in (("tests", 0.9), ("dialogue_tests", 0.6797 - off), ("original", 0.8))
-        for metric in ("accuracy", "turn_correlation", "instability")
-    ]
-    two = Made(datasets=("vqa_mt", "visdial"))
-    evidence = replace(asked(make(two), rows), printed=read_printed(REFORM))
-    shown = built(evidence, "reform")["Table 20"]
-    assert beside(shown, slice(1, 5)) == [
-        ["visdial", "Acc", "55.53", "57.97"], ["vqa_mt", "Acc", "67.97", "67.97"], ["Avg.", "Acc", "61.75", "62.97"],
-        ["visdial", "Instability", "0.24", "0.58"], ["vqa_mt", "Instability", "0.20", "0.68"],
-        ["Avg.", "Instability", "0.22", "0.63"],
-        ["visdial", "Correlation", "-0.93", "0.58"], ["vqa_mt", "Correlation", "-0.26", "0.68"],
-    ]  # fmt: skip
-    without = [row for row in rows if row["variation"] != "dialogue_tests"]
-    reasons = dict(reviewed(asked(make(two), without), "reform").reasons)
-    assert reasons["Table 20"] == "needs the variation dialogue_tests, or dialogue, and questions with turns"
-    evidence = make(Made(categories=("dialogue", "spatial"), outputs=("likelihood",)))
-    dimensions = evidence.dimensions
-    general = built(evidence, "reform")["Table 1"].grids[0]
-    assert not any("dialogue" in column.label for column in general.columns)
-    talked = dimensions[dimensions["dimension"] == "dialogue"]
-    talked = talked.assign(variation="dialogue_tests", protocol="faithful", value=0.125)
-    evidence = replace(evidence, dimensions=pd.concat([dimensions, talked]))
-    general = built(evidence, "reform")["Table 1"].grids[0]
-    column = next(place for place, one in enumerate(general.columns) if one.label == "Acc dialogue")
-    assert {row[column].text.split()[0] for row in general.rows} == {"12.50"}
 
 
-def test_reform_stands_beside_the_paper_on_every_set(make: Make) -> None:
-    evidence = make(Made(accuracy={"blip2_flan_t5_xl": 0.6266}, datasets=("gqa",), outputs=("likelihood",)))
-    evidence = replace(evidence, printed=read_printed(REFORM))
-    shown = built(evidence, "reform")["Table 15"]
-    assert beside(shown, slice(1, 5)) == [["gqa", "Acc", "62.70", "63.66"]]
 
 
-def test_published_figures_of_models_that_sample_stand_beside_samples(make: Make) -> None:
-    """The authors draw nothing from BLIP-2: theirs stands beside the greedy text even where samples are here."""
-    rows = [
-        standing(model, metric, value, output="text", dataset=dataset, variation=variation, score=score)
-        for model in ("llava_vicuna_7b", "blip2_flan_t5_xl", "mmgpt")
-        for dataset, variation in (("scienceqa", "tests"), ("scienceqa", "instruction"), ("gqa", "tests"))
-        for score, value in (("", 0.25), ("t0.2", 0.125), ("first_t0.2", 0.5))
-        for metric in ("accuracy", "instability")
-        if (model, score) != ("mmgpt", "first_t0.2")
-    ]
-    evidence = replace(asked(make(Made(datasets=("gqa", "scienceqa"))), rows), printed=read_printed(REFORM))
-    shown = built(evidence, "reform")
-    heads = [column.label for column in shown["Table 15"].grids[0].columns]
-    assert {"Acc scienceqa", "Acc, sampled scienceqa", "Instability, sampled gqa"} <= set(heads)
-    found = {tuple(row) for row in beside(shown["Table 15"], slice(5))}
-    assert len(found) == 3 * 2 * 2, "each published number once"
-    assert {row[2:] for row in found if row[:2] == ("LLaVA_V", "scienceqa")} == {
-        ("Acc, sampled", "46.57", "50.00"), ("Instability, sampled", "0.63", "0.50"),
-    }  # fmt: skip
-    for model in ("BLIP-2_F", "mmGPT"):
-        assert {row[2] for row in found if row[0] == model} == {"Acc", "Instability"}
-    assert all(row[4] in ("25.00", "0.25") for row in found if row[0] != "LLaVA_V")
-    assert sorted(beside(shown["Table 23"], slice(5))) == [
-        ["BLIP-2_F", "scienceqa", "Instruction", "0.029", "0.250"],
-        ["LLaVA_V", "scienceqa", "Instruction, sampled", "0.197", "0.500"],
-        ["mmGPT", "scienceqa", "Instruction", "0.578", "0.250"],
-    ]
 
 
-def test_answers_without_and_with_the_sample_are_read_from_the_tables_of_answers(tmp_path: Path) -> None:
-    """Figure 11 of ReForm-Eval: the first three questions, by id, at which the texts of a model differ."""
-    said = {  # by item: the text for the original prompt and without its sample; a model may have no answer
-        "q1": ("(A) a", " (A) a\n"), "q10": ("(B) b", "b"), "q2": ("(A) a", None), "q3": ("(A)", ""),
-        "q4": ("(C) c", "<b>It's c" + "c" * 400), "q5": ("(A) a", "never shown"),
-    }  # fmt: skip
-    rows = [
-        {"prompt": f"{item}/{variation}", "temperature": temperature, "sample": sample, "logprobs": []}
-        | {"text": text if sample == 0 else "of a sample", "problem": None if text is not None else "refused"}
-        for item, texts in said.items()
-        for variation, text in zip(("original", "no_sample"), texts, strict=True)
-        for temperature, sample in ((0.0, 0), (0.2, 1))
-    ]
-    rows.append(rows[0] | {"prompt": "q10/tests_1", "text": "another variation"})
-    made = Made(datasets=("vqa_v2",), variations=("original", "no_sample"), outputs=("text",))
-    with chdir(tmp_path):
-        path = text_path("alpha", "vqa_v2")
-        table = pa.Table.from_pylist(rows, schema=TEXT_TABLE.schema)
-        inputs = [*write_tables(made), path]
-        TEXT_TABLE.write(path, table)
-        evidence = load_evidence(inputs, SCORING)
-        one = load_evidence(inputs[:-1], SCORING)
-    (grid,) = built(evidence, "reform")["Figure 11"].grids
-    assert (grid.name, grid.caption.split(":")[0]) == ("reform-figure-11-vqa_v2", "Fig. 11")
-    assert [[cell.text for cell in row[1:]] for row in grid.rows] == [
-        ["alpha", "b", "(B) b"], ["alpha", "(empty)", "(A)"], ["alpha", f"<b>It's {'c' * 291}…", "(C) c"],
-    ]  # fmt: skip
-    assert (grid.rows[0][0].text, grid.rows[0][0].note) == ("What is it?", "q10; correct: a")
-    reasons = dict(reviewed(one, "reform").reasons)
-    assert reasons["Figure 11"].startswith("needs the variation no_sample")
 
 
-def test_hit_rates_stand_beside_the_papers(make: Make) -> None:
-    model = "mplug_owl"
-    rows = [
-        standing(model, "format_hit_rate", value, output="text", dataset="vqa_v2", variation=variation)
-        for value, variation in ((0.6286, "no_sample"), (0.99, "original"))
-    ]
-    rows.append(standing(model, "accuracy", 0.5, dataset="vqa_v2"))
-    evidence = asked(make(Made(datasets=("vqa_v2",))), rows)
-    evidence = replace(evidence, printed=read_printed([ROOT / "docs/published/reform_hits.csv"]))
-    shown = built(evidence, "reform")
-    for name in ("Table 3", "Table 21"):
-        assert beside(shown[name], slice(2, 5)) == [
-            ["Without sample", "62.86", "62.86"],
-            ["With sample", "100", "99.00"],
-        ]
 
 
-def test_kostumovs_calibration_errors_against_set_sizes_and_calibration_shares(make: Make) -> None:
-    """Sections VI-D and VI-E, in which the paper states results in words."""
-    rows = []
-    for place, model in enumerate(("a", "b", "c")):
-        rows += [standing(model, "ece", (0.1, 0.3, 0.2)[place], dataset="mmbench")]
-        rows += [standing(model, "mce", (0.3, 0.2, 0.1)[place], dataset="mmbench")]
-        for end, least in (("", 2.0), ("_calibrated_on_10", 2.1)):
-            sets = {"dataset": "mmbench", "score": "mean", "alpha": 0.1}
-            rows.append(standing(model, f"set_size{end}", least + place / 10, **sets))
-            rows.append(standing(model, f"coverage{end}", 0.92 + bool(end) / 100, **sets))
-    shown = built(asked(make(Made(datasets=("mmbench",))), rows), "kostumov")
-    (drawn,) = shown["Section VI-D"].figures
-    assert "MMB ECE 0.50 and MCE \u22121.00" in drawn.description
-    (table,) = shown["Section VI-E"].grids
-    assert [column.label for column in table.columns[1:]] == [
-        f"{measure} {share}\u202f%" for measure in ("CR", "SS") for share in (10, 50)
-    ]
-    assert text(table)[0][1:] == ["93.00", "92.00", "2.10", "2.00"]
-    assert (
-        "coverage differs by at most 1.00 points, its set size by at most 0.10"
-        in (shown["Section VI-E"].sentences[0])
-    )
 
 
-def test_every_printed_method_has_its_row() -> None:
-    """Of table 1: thirteen methods, as the paper spells them."""
-    printed = read_printed([ROOT / "docs/published/tu_tables.csv"])["tu_tables"]
-    assert list(METHODS.values()) == list(dict.fromkeys(printed.loc[printed["table"] == "1", "method"]))
 
 
 def test_sizes_and_families_from_records_names_and_recipes() -> None:
@@ -474,39 +192,6 @@ def test_sizes_and_families_from_records_names_and_recipes() -> None:
     assert family("mobilevlm_v2_1_7b", {}) == "mobilevlm"
 
 
-def test_distances_of_datasets_against_how_alike_they_order_the_models(make: Make) -> None:
-    ranked = [
-        {"dataset": dataset, "output": "letters", "model": model, "performance": value * turn}
-        for dataset, turn in (("ai2d", 1), ("mmmu", 1), ("docvqa", -1))
-        for model, value in (("a", 0.2), ("b", 0.5), ("c", 0.7))
-    ]
-    pairs = [("ai2d", "docvqa", 9.0), ("ai2d", "mmmu", 2.0), ("docvqa", "mmmu", 8.0)]
-    unanswered = ("ai2d", "realworldqa", 5.0)  # pictures have distances whether any model answered or not
-    apart = [
-        {"of": "images", "dataset": a, "other": b, "distance": far} for a, b, far in [*pairs, unanswered]
-    ]
-    evidence = make(Made(datasets=("ai2d", "docvqa", "mmmu")))
-    trends = [{"of": "images", "output": "letters", "pairs": 3, "rho": -0.5, "p": 0.25}]
-    frames = {"ranked": ranked, "distances": apart, "trends": [*trends, {"of": "images", "output": "text"}]}
-    evidence = replace(evidence, **{name: pd.DataFrame(rows) for name, rows in frames.items()})
-    shown = built(evidence, "tu")
-    said, _ = shown["Figure 4"].sentences
-    assert "rankings by letters: Spearman's rho \u22120.50 over 3 pairs of datasets" in said
-    assert "p is 0.2500" in said
-    (drawn,) = shown["Figure 4"].figures
-    assert drawn.description == (
-        "Scatter plot. images: 3 pairs of datasets at distances from 2.0 to 9.0, starred AI2D and MMMU (2.0) and "
-        "DocVQA and MMMU (8.0)."
-    )
-    (rows,) = [part for part in drawn.chart.datasets.values() if "name" in part[0]]
-    assert [(row["name"], round(row["y"]), row["series"]) for row in rows] == [
-        ("AI2D and DocVQA", -1, "other pair"),
-        ("AI2D and MMMU", 1, NEAREST),
-        ("DocVQA and MMMU", -1, NEAREST),
-    ]
-    assert json.dumps(STAR) in json.dumps(drawn.chart.to_dict())
-    (ends,) = [part for part in drawn.chart.datasets.values() if "name" not in part[0]]
-    assert [row["x"] for row in ends] == [2.0, 9.0], "the line of robust regression"
 
 
 def test_models_that_all_do_equally_well_have_no_correlations(make: Make) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.prompts.rows import item_rows, template_of
 from tests.refusals import refused
+from vouch.models.config import ExtractConfig
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.combination import load_variation
 from vouch.prompts.draft import Item
@@ -245,6 +246,7 @@ def test_captions_of_reform_eval() -> None:
     row = prompt("reform_cap", replace(ITEM, kind="text", options=(), answers=(), index=7))
     assert row["text"] == "Generate a brief descriptive statement for the image's content."
     assert (row["outputs"], row["response"], row["turns"]) == (["text"], None, [])
+    assert ExtractConfig().max_tokens == 30, "of all other texts"
     row = prompt("reform_dialog_txt", replace(ITEM, kind="text", options=(), answers=()))
     assert row["text"].endswith("and the conversation history. Which?") and row["response"] == "The answer is"
 

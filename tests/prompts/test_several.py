@@ -64,6 +64,9 @@ def test_wordings_of_the_question_go_with_those_of_the_instruction() -> None:
     found = rows("instruction", item=item)
     assert [row["text"][0] for row in found] == list("abcab") and len({said(row)[:20] for row in found}) == 5
     assert {tuple(row["order"]) for row in found} == {(0, 1, 2, 3)}
+    wordings = template_of("reform_vqa").instructions
+    for asked in (found, rows("tests", item=item)):
+        assert all(said(row).startswith(one) for row, one in zip(asked, wordings, strict=True))
     assert rows("original", item=item)[0]["text"].startswith("b?")
     assert rows("instruction", "plain") == []
 

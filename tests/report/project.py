@@ -244,7 +244,7 @@ def _dimensions(made: Made) -> Iterator[dict[str, Any]]:
     order = sorted(made.accuracy, key=lambda model: -made.accuracy[model])
     names = [*made.categories, "overall"] if made.categories else []
     for name, (model, accuracy) in product(names, made.accuracy.items()):
-        where = {"variation": "original", "output": made.outputs[0], "protocol": "clean"}
+        where = {"variation": "original", "output": made.outputs[0], "protocol": "clean", "score": ""}
         value = {"value": accuracy, "rank": order.index(model) + 1.0, "parts": len(made.datasets)}
         yield where | {"dimension": name, "model": model} | value
 

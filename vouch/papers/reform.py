@@ -1,6 +1,7 @@
 """Li et al. 2023, ReForm-Eval: 61 datasets as choices and short answers, generated or by likelihood.
 
-This file has the figures and the paper; reform_tables.py has the numbers by dataset and the tables.
+This file has the figures and the paper; reform_sets.py has the names and the numbers by dataset,
+reform_general.py tables 1 and 2, reform_tables.py the others.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,13 +12,15 @@ import numpy as np
 import pandas as pd
 
 from vouch.papers import charts
+from vouch.papers import reform_general as general
+from vouch.papers import reform_sets as sets
 from vouch.papers import reform_tables as tables
 from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, figure, joined, series, size
 from vouch.report import formatting
 from vouch.report.table import Cell, Column, Grid, cells
 from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
 
-NOUNS = dict(enumerate(tables.OUTPUT_NAMES.values()))
+NOUNS = dict(enumerate(sets.OUTPUT_NAMES.values()))
 CORRECT = "correct answers"
 LONGEST = 300
 """Characters of a question or a text in figure 11."""
@@ -29,7 +32,7 @@ UNITS = ((1e9, "B"), (1e6, "M"), (1e3, "K"), (1, ""))
 
 def by_backbone(lookup: Lookup) -> Built:
     """Figure 3: mean accuracy of the models that share a language model, or a vision encoder, by output."""
-    facts, wide = tables.facts(lookup), tables.means(lookup)
+    facts, wide = sets.facts(lookup), sets.means(lookup)
     parts = []
     for key, panel in BACKBONES.items():
         kinds = pd.Series([facts.get(name, {}).get(key) for name in wide.index], wide.index, name="group")
@@ -89,8 +92,8 @@ def spread(quantities: Mapping[str, tuple[str, Grouped]], lookup: Lookup) -> Bui
     quantities: noun -> the key among the facts (a model's size may also follow from its name), and how counts
     are grouped.
     """
-    facts = tables.facts(lookup)
-    frame = tables.long(lookup, [tables.accuracy(output) for output in tables.OUTPUT_NAMES])
+    facts = sets.facts(lookup)
+    frame = sets.long(lookup, [sets.accuracy(output) for output in sets.OUTPUT_NAMES])
     if frame.empty:
         raise Absent("no model was asked for texts or likelihoods")
     frame, parts = frame.dropna(subset=["value"]), []
@@ -137,8 +140,8 @@ def by_count(title: str, label: str, key: str, part: str, lookup: Lookup, group:
 
     group: the fact that colours models, of those that have it; the series by default.
     """
-    facts = tables.facts(lookup)
-    wide = tables.means(lookup).rename(columns=NOUNS)
+    facts = sets.facts(lookup)
+    wide = sets.means(lookup).rename(columns=NOUNS)
     counts = {name: facts.get(name, {}).get(key) for name in wide.index}
     known = {name: float(count) for name, count in counts.items() if count is not None}
     if group:
@@ -153,10 +156,10 @@ def by_count(title: str, label: str, key: str, part: str, lookup: Lookup, group:
 
 def gap(lookup: Lookup) -> Built:
     """Figure 5: accuracy of both outputs by dataset and model, if both were asked."""
-    mean = tables.means(lookup)
+    mean = sets.means(lookup)
     if mean.shape[1] < 2 or mean.dropna().empty:
         raise Absent("no model was asked for both texts and likelihoods")
-    frame = tables.long(lookup, [tables.accuracy(output) for output in tables.OUTPUT_NAMES]).dropna(
+    frame = sets.long(lookup, [sets.accuracy(output) for output in sets.OUTPUT_NAMES]).dropna(
         subset=["value"]
     )
     pairs = frame[frame.groupby(["dataset", "model"])["measure"].transform("nunique") == 2]
@@ -238,32 +241,40 @@ def _shown(text: str) -> str:
 BOTH = (TEXT, LIKELIHOOD)
 # Number, description, caption of its table, datasets, outputs for which it has a table.
 DIMENSIONS = (
-    (9, "Coarse-grained perception, generated.", "coarse-grained perception", tables.COARSE, (TEXT,)),
+    (9, "Coarse-grained perception, generated.", "coarse-grained perception", sets.COARSE, (TEXT,)),
     (
         10,
         "Coarse-grained perception, by likelihood.",
         "coarse-grained perception",
-        tables.COARSE,
+        sets.COARSE,
         (LIKELIHOOD,),
     ),
-    (11, "Fine-grained perception, generated.", "fine-grained perception", tables.FINE, (TEXT,)),
-    (12, "Fine-grained perception, by likelihood.", "fine-grained perception", tables.FINE, (LIKELIHOOD,)),
-    (13, "Scene text: recognition.", "scene text, recognition", tables.OCR, (TEXT,)),
-    (14, "Scene text: finding and using it.", "scene text, key facts and questions", tables.KIE, (TEXT,)),
-    (15, "Visually grounded reasoning: questions.", "visual reasoning, VQA", tables.VQA, BOTH),
-    (16, "Visually grounded reasoning with knowledge.", "visual reasoning, knowledge", tables.KVQA, BOTH),
-    (17, "Spatial understanding.", "spatial understanding", tables.SPATIAL, BOTH),
-    (18, "Cross-modal inference.", "cross-modal inference", tables.CROSS, BOTH),
+    (11, "Fine-grained perception, generated.", "fine-grained perception", sets.FINE, (TEXT,)),
+    (12, "Fine-grained perception, by likelihood.", "fine-grained perception", sets.FINE, (LIKELIHOOD,)),
+    (13, "Scene text: recognition.", "scene text, recognition", sets.OCR, (TEXT,)),
+    (14, "Scene text: finding and using it.", "scene text, key facts and questions", sets.KIE, (TEXT,)),
+    (15, "Visually grounded reasoning: questions.", "visual reasoning, VQA", sets.VQA, BOTH),
+    (16, "Visually grounded reasoning with knowledge.", "visual reasoning, knowledge", sets.KVQA, BOTH),
+    (17, "Spatial understanding.", "spatial understanding", sets.SPATIAL, BOTH),
+    (18, "Cross-modal inference.", "cross-modal inference", sets.CROSS, BOTH),
 )
 PARTS = {
     "vision_encoder": "Vision encoder",
     "connector": "Connector",
     "language_model": "Language model",
+    "language_model_tuning": "Its tuning",
     "total_parameters": "Parameters",
     "trainable_parameters": "Trainable",
     "visual_tokens": "Visual tokens",
 }
-TRAINING = {"training_data": "Data", "training_data_size": "Samples", "curation": "Curation"}
+TRAINING = {
+    "training_data": "Data",
+    "training_data_size": "Samples",
+    "pretraining_data": "Pre-training data",
+    "pretraining_data_size": "Samples of pre-training",
+    "instruction_datasets": "Data sets of instruction tuning",
+    "curation": "Curation",
+}
 PAPER = Paper(
     "reform",
     "ReForm-Eval: evaluating large vision language models via unified re-formulation",
@@ -271,11 +282,12 @@ PAPER = Paper(
     "Accuracy in per cent and instability in nats of the main evaluation (the variation tests), of the "
     "original prompts where it was not asked. Columns named sampled are of the first text drawn for each "
     "test at temperature 0.2, as in the paper: published numbers are compared with these, except for BLIP-2, "
-    "InstructBLIP, BLIVA, Lynx and Shikra, from which its authors draw nothing. The other columns of "
-    "generation, the general results and the figures are of greedy texts.",
+    "InstructBLIP, BLIVA, Lynx and Shikra, from which its authors draw nothing. The ranks of table 1 and the "
+    "means of table 2 take each model in the same way. The other columns of generation and the figures are "
+    "of greedy texts.",
     (
-        Entry("Table 1", "Accuracy and rank by dimension.", tables.general),
-        Entry("Table 2", "Accuracy by vision encoder and connector.", tables.modules),
+        Entry("Table 1", "Accuracy and rank by dimension.", general.general),
+        Entry("Table 2", "Accuracy by vision encoder and connector.", general.modules),
         Entry(
             "Table 3",
             "How often a text names an option, without and with a sample in the prompt.",
@@ -285,9 +297,9 @@ PAPER = Paper(
         Entry(
             "Table 5",
             "The datasets of perception, and those outside of the benchmark.",
-            partial(tables.statistics, tables.PERCEPTION, True),
+            partial(tables.statistics, sets.PERCEPTION, True),
         ),
-        Entry("Table 6", "The datasets of cognition.", partial(tables.statistics, tables.COGNITION, False)),
+        Entry("Table 6", "The datasets of cognition.", partial(tables.statistics, sets.COGNITION, False)),
         Entry(
             "Table 7", "Components of the models.", partial(tables.known, "components of the models", PARTS)
         ),
@@ -297,8 +309,8 @@ PAPER = Paper(
             partial(tables.known, "training data of the models", TRAINING),
         ),
         *(
-            Entry(f"Table {number}", shows, partial(tables.dimension, caption, sets, outputs))
-            for number, shows, caption, sets, outputs in DIMENSIONS
+            Entry(f"Table {number}", shows, partial(tables.dimension, caption, names, outputs))
+            for number, shows, caption, names, outputs in DIMENSIONS
         ),
         Entry("Table 19", "Captions, CIDEr.", tables.captions),
         Entry(

@@ -285,9 +285,10 @@ items       int64
 )
 DIMENSIONS = Table(  # by category, which may be that of whole datasets
     "dimensions",
-    2,
+    3,
     columns("""
 variation, output, protocol  string
+score        string   as in METRICS: empty for the answer itself, first_tTEMPERATURE for samples
 dimension    string   a category, or OVERALL: means of both numbers over the dimensions
 model        string
 value        float64  mean accuracy over the datasets of the dimension

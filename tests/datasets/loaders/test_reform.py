@@ -87,6 +87,8 @@ def test_parts_are_tenths_that_the_printed_accuracies_fit() -> None:
             assert off <= len(printed) / 7, (one.name, off)
             checked += 1
     assert checked >= 25
+    tenths = [one.name for one in sets().values() if {each // 10 for each in one.full} & {*one.sample}]
+    assert len(tenths) == 37 and sum(bool(one.sample) for one in sets().values()) == 53
 
 
 def test_counts_add_up() -> None:

@@ -133,7 +133,7 @@ def _comparable(metrics: pa.Table) -> pd.DataFrame:
 
 METRICS = ["accuracy", "cider", "cider_d"]
 """Captions have no accuracy; their CIDEr takes its place, on a scale where 1 is what papers print as 100."""
-DIMENSION_KEYS = ["variation", "output", "protocol"]
+DIMENSION_KEYS = ["variation", "output", "protocol", "score"]
 
 
 def dimensions(metrics: pa.Table, categories: Mapping[str, Iterable[str]]) -> Rows:
@@ -145,7 +145,7 @@ def dimensions(metrics: pa.Table, categories: Mapping[str, Iterable[str]]) -> Ro
     """
     only = {dataset: name for dataset, names in categories.items() for name in names if len({*names}) == 1}
     frame = metrics.to_pandas()
-    frame = frame[frame["metric"].isin(METRICS) & (frame["score"] == "")].sort_values(["metric", "dataset"])
+    frame = frame[frame["metric"].isin(METRICS)].sort_values(["metric", "dataset"])
     whole = frame["category"] == "all"
     frame["dimension"] = frame["category"].mask(whole, frame["dataset"].map(lambda name: only.get(name, "")))
     cells = [*DIMENSION_KEYS, "dimension", "model", "dataset"]
@@ -157,7 +157,7 @@ def dimensions(metrics: pa.Table, categories: Mapping[str, Iterable[str]]) -> Ro
     )
     made = pd.concat([scores, overall[overall["parts"] > 1]])
     made["last"], made["at"] = made["dimension"] == OVERALL, made["output"].map(OUTPUTS.index)
-    made = made.sort_values(["variation", "at", "protocol", "last", "dimension", "model"])
+    made = made.sort_values(["variation", "at", "protocol", "score", "last", "dimension", "model"])
     rows: Rows = made[DIMENSIONS.schema.names].to_dict("records")
     return rows
 

@@ -238,7 +238,7 @@ questions; the best value is in bold.""".replace("{MINIMUM}", str(MINIMUM))
 def build_dimensions(evidence: Evidence) -> Section | None:
     """A part for each request type with at least two dimensions: original prompts, clean protocol."""
     frame = evidence.dimensions
-    frame = frame[(frame["variation"] == ORIGINAL) & (frame["protocol"] == "clean")]
+    frame = frame[(frame["variation"] == ORIGINAL) & (frame["protocol"] == "clean") & (frame["score"] == "")]
     found: list[Part] = []
     for output in OUTPUTS:
         here = frame[frame["output"] == output]
