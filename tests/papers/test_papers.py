@@ -1,6 +1,5 @@
 """The papers' tables and figures: names, ranks as printed, published figures beside ours, reasons."""
 
-import json
 from collections.abc import Sequence
 from contextlib import chdir
 from dataclasses import replace
@@ -16,12 +15,10 @@ from tests.metrics.simulated import ROOT
 from tests.report.project import SCORING, Made, Make, write_tables
 from vouch import papers
 from vouch.metrics.robustness import calibrated, reliability
-from vouch.papers.charts import STAR
 from vouch.papers.entry import Absent, Built, Lookup, Measure, Paper, facts, family, series, size, with_mean
 from vouch.papers.page import Review, build_papers, papers_figures, review
 from vouch.papers.pivot import Layout, pivot, ranks
 from vouch.papers.reform_tables import BY_LABEL, MODELS, SETS
-from vouch.papers.tu import METHODS, NEAREST
 from vouch.pipeline.yaml12 import load
 from vouch.report.evidence import Evidence
 from vouch.report.formatting import percent
@@ -451,35 +448,6 @@ def test_the_plane_of_table_3_has_a_point_a_model_by_size(make: Make) -> None:
     assert found == {"llava_v1_5_7b": (0.45, 0.15, 7.4e9), "other": (0.65, 0.35, None)}
 
 
-def test_rankings_of_three_models_and_no_fewer(make: Make) -> None:
-    def row(models: int, **other: Any) -> dict[str, Any]:
-        place = {"dataset": "docvqa", "output": "text", "ranker": "nll_avg", "score": "", "proxy": ""}
-        return (
-            place | {"models": models, "rho": 0.93, "rho_low": 0.8, "rho_high": 1.0, "tau_paper": 0.8} | other
-        )
-
-    few = row(3, ranker="few_labels", rho=0.7)
-    evidence = make(Made(rankings=[row(3), few], datasets=("docvqa",)))
-    theirs = {"table": "1", "method": "NLL_avg", "dataset": "docvqa", "rho": "0.93", "tau": "0.83"}
-    evidence = replace(evidence, printed={"tu_tables": pd.DataFrame([theirs])})
-    shown = built(evidence, "tu")
-    assert text(shown["Table 1"].grids[0]) == [["NLL_avg | nll_avg", "0.93 | 0.80–1.00", "0.80"]]
-    assert "Texts have 30 tokens at most, unless" in shown["Table 1"].sentences[-1]
-    names = list(Lookup(evidence).order)
-    extract = {"max_tokens": 512, "max_tokens_of": {names[0]: 1024, "absent": 9}}
-    evidence = replace(
-        evidence, facts={name: {"papers": ["tu"]} for name in names}, setup={"extract": extract}
-    )
-    shown = built(evidence, "tu")
-    assert text(shown["Table 1"].grids[0]) == [
-        ["NLL_avg | nll_avg", "0.93 | 0.80–1.00", "0.80 | published 0.83"]
-    ]
-    assert "1 of 2 published numbers" in shown["Table 1"].sentences[0]
-    assert f"Texts have 512 tokens at most, of {names[0]} 1024, unless" in shown["Table 1"].sentences[-1]
-    fewer = replace(evidence, rankings=evidence.rankings.assign(models=2))
-    assert not {"Table 1", "Table 3"} & {entry.name for entry, _ in reviewed(fewer, "tu").shown}
-
-
 def test_means_of_likelihood_are_published_over_six_dimensions(make: Make) -> None:
     """Ranks are among the paper's sixteen models, so they stand beside ours only where those are here."""
     six = ("coarse_perception", "fine_perception", "spatial", "visual_reasoning", "cross_modal", "dialogue")
@@ -688,36 +656,6 @@ def test_azads_scores_of_one_split_means_over_models_and_distributions(make: Mak
     assert counts.count(4) == len([each for each in counts if each]), "every pair is counted once"
 
 
-def test_kostumovs_calibration_errors_against_set_sizes_and_calibration_shares(make: Make) -> None:
-    """Sections VI-D and VI-E, in which the paper states results in words."""
-    rows = []
-    for place, model in enumerate(("a", "b", "c")):
-        rows += [standing(model, "ece", (0.1, 0.3, 0.2)[place], dataset="mmbench")]
-        rows += [standing(model, "mce", (0.3, 0.2, 0.1)[place], dataset="mmbench")]
-        for end, least in (("", 2.0), ("_calibrated_on_10", 2.1)):
-            sets = {"dataset": "mmbench", "score": "mean", "alpha": 0.1}
-            rows.append(standing(model, f"set_size{end}", least + place / 10, **sets))
-            rows.append(standing(model, f"coverage{end}", 0.92 + bool(end) / 100, **sets))
-    shown = built(asked(make(Made(datasets=("mmbench",))), rows), "kostumov")
-    (drawn,) = shown["Section VI-D"].figures
-    assert "MMB ECE 0.50 and MCE \u22121.00" in drawn.description
-    (table,) = shown["Section VI-E"].grids
-    assert [column.label for column in table.columns[1:]] == [
-        f"{measure} {share}\u202f%" for measure in ("CR", "SS") for share in (10, 50)
-    ]
-    assert text(table)[0][1:] == ["93.00", "92.00", "2.10", "2.00"]
-    assert (
-        "coverage differs by at most 1.00 points, its set size by at most 0.10"
-        in (shown["Section VI-E"].sentences[0])
-    )
-
-
-def test_every_printed_method_has_its_row() -> None:
-    """Of table 1: thirteen methods, as the paper spells them."""
-    printed = read_printed([ROOT / "docs/published/tu_tables.csv"])["tu_tables"]
-    assert list(METHODS.values()) == list(dict.fromkeys(printed.loc[printed["table"] == "1", "method"]))
-
-
 def test_sizes_and_families_from_records_names_and_recipes() -> None:
     locked = {"family": "LLaVA", "series": "LLaVA-1.5", "total_parameters": 7_400_000_000}
     trained = {"family": "llava", "width": 48, "layers": 4}
@@ -728,41 +666,6 @@ def test_sizes_and_families_from_records_names_and_recipes() -> None:
     assert size("monkey_chat", {}) is None
     assert (family("llava_v1_5_7b", known), series("llava_v1_5_7b", known)) == ("LLaVA", "LLaVA-1.5")
     assert family("mobilevlm_v2_1_7b", {}) == "mobilevlm"
-
-
-def test_distances_of_datasets_against_how_alike_they_order_the_models(make: Make) -> None:
-    ranked = [
-        {"dataset": dataset, "output": "letters", "model": model, "performance": value * turn}
-        for dataset, turn in (("ai2d", 1), ("mmmu", 1), ("docvqa", -1))
-        for model, value in (("a", 0.2), ("b", 0.5), ("c", 0.7))
-    ]
-    pairs = [("ai2d", "docvqa", 9.0), ("ai2d", "mmmu", 2.0), ("docvqa", "mmmu", 8.0)]
-    unanswered = ("ai2d", "realworldqa", 5.0)  # pictures have distances whether any model answered or not
-    apart = [
-        {"of": "images", "dataset": a, "other": b, "distance": far} for a, b, far in [*pairs, unanswered]
-    ]
-    evidence = make(Made(datasets=("ai2d", "docvqa", "mmmu")))
-    trends = [{"of": "images", "output": "letters", "pairs": 3, "rho": -0.5, "p": 0.25}]
-    frames = {"ranked": ranked, "distances": apart, "trends": [*trends, {"of": "images", "output": "text"}]}
-    evidence = replace(evidence, **{name: pd.DataFrame(rows) for name, rows in frames.items()})
-    shown = built(evidence, "tu")
-    said, _ = shown["Figure 4"].sentences
-    assert "rankings by letters: Spearman's rho \u22120.50 over 3 pairs of datasets" in said
-    assert "p is 0.2500" in said
-    (drawn,) = shown["Figure 4"].figures
-    assert drawn.description == (
-        "Scatter plot. images: 3 pairs of datasets at distances from 2.0 to 9.0, starred AI2D and MMMU (2.0) and "
-        "DocVQA and MMMU (8.0)."
-    )
-    (rows,) = [part for part in drawn.chart.datasets.values() if "name" in part[0]]
-    assert [(row["name"], round(row["y"]), row["series"]) for row in rows] == [
-        ("AI2D and DocVQA", -1, "other pair"),
-        ("AI2D and MMMU", 1, NEAREST),
-        ("DocVQA and MMMU", -1, NEAREST),
-    ]
-    assert json.dumps(STAR) in json.dumps(drawn.chart.to_dict())
-    (ends,) = [part for part in drawn.chart.datasets.values() if "name" not in part[0]]
-    assert [row["x"] for row in ends] == [2.0, 9.0], "the line of robust regression"
 
 
 def test_models_that_all_do_equally_well_have_no_correlations(make: Make) -> None:

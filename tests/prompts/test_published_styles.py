@@ -296,6 +296,11 @@ def test_prompts_of_azad_et_al(
 @pytest.mark.parametrize(
     ("template", "hint", "text"),
     [
+        *(
+            ("kostumov", hint, f"{before}Which?\nA. x\nB. y\nC. {IDK}\nD. None of the above\nAnswer with the option's "
+             "letter from the given choices directly.")
+            for hint, before in (("h", "h\n"), (None, ""), ("nan", ""), ("", "\n"))
+        ),
         ("kostumov_qwen", "", f"Context: N/A\nQuestion: Which?\nOptions: \nA. x\nB. y\nC. {IDK}\nD. None of the above"
          "\nAnswer with the option's letter from the given choices directly.\n\nAnswer:"),
         ("kostumov_qwen_nan", None, f"Context: nan\nQuestion: Which?\nOptions: \nA. x\nB. y\nC. {IDK}\nD. None of the "
