@@ -9,8 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
+from tests.metrics.released import WHOLE, needs_oodcv
 from vouch.datasets import options
 from vouch.datasets.config import DatasetEntry, OptionScheme, Subset
+from vouch.datasets.loaders import oodcv_vqa
 from vouch.datasets.options import (
     BUILT_SCHEMES,
     SCHEMES,
@@ -22,6 +24,7 @@ from vouch.datasets.options import (
     resized,
     steps_between,
 )
+from vouch.datasets.read.files import SourceFiles
 from vouch.pipeline.errors import UserError
 
 NAMES = ["tree", "boat", "lamp", "sock", "drum", "coin", "fork", "gate"]
@@ -256,6 +259,28 @@ def test_oodcv(protocol):
     assert 420 < twice < 580 if protocol == "faithful" else twice == 0  # a quarter by chance
     places = Counter(row.answers[0] for row in found)
     assert all(400 < places[n] < 600 for n in range(4))
+
+
+@needs_oodcv
+def test_oodcv_as_released():
+    """The authors' file: the size and situations that the loader expects, and four options as the scheme draws them.
+
+    The two options of the source are not in it, so the draw itself cannot be repeated.
+    """
+    released = pq.read_table(WHOLE / "items-oodcv.parquet").to_pylist()
+    expected = oodcv_vqa.expected(SourceFiles(Path("there"), ()), oodcv_vqa.Settings())
+    counts = Counter(f"category {row['category']}" for row in released)
+    assert {name: {n} for name, n in counts.items()} | {"items": {len(released)}} == expected
+    assert len(released) == 2844 and len(counts) == 7
+    twice = 0
+    for row in released:
+        four = [row[letter] for letter in "ABCD"]
+        assert set(four) <= set(options.DIGITS) and len(set(four)) >= 3
+        assert four.count(row[row["answer"]]) == 1, "an option of the source"
+        twice += len(set(four)) < 4
+    assert twice == pytest.approx(2844 / 4, rel=0.1), "two of four digits, with replacement"
+    letters = Counter(row["answer"] for row in released)
+    assert all(620 < letters[letter] < 800 for letter in "ABCD"), "shuffled"
 
 
 def test_oodcv_refuses_other_options():

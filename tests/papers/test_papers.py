@@ -1,28 +1,16 @@
 """The papers' tables and figures: names, ranks as printed, published figures beside ours, reasons."""
 
-import json
-from contextlib import chdir
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 from tests.metrics.simulated import ROOT
-from tests.papers.shown import PAPERS, asked, beside, built, reviewed, standing, text
-from tests.report.project import SCORING, Made, Make, write_tables
-from vouch.papers.charts import STAR
-from vouch.papers.entry import Absent, Lookup, Measure, facts, family, series, size, with_mean
+from tests.papers.shown import PAPERS, asked, built, reviewed, standing, text
+from tests.report.project import Made, Make
+from vouch.papers.entry import Absent, Measure, facts, family, series, size, with_mean
 from vouch.papers.page import build_papers, papers_figures
 from vouch.papers.pivot import Layout, pivot, ranks
-from vouch.papers.reform_tables import BY_LABEL, MODELS, SETS
-from vouch.papers.tu import METHODS, NEAREST
-from vouch.report.loading import load as load_evidence
-from vouch.report.loading import read_printed
-from vouch.tables.answered import TEXT as TEXT_TABLE
-from vouch.tables.answered import text_path
 
 TABLE, FIGURE = "Table {}", "Figure {}"
 REFORM = [ROOT / f"docs/published/reform_{name}.csv" for name in ("ranks", "tables", "23_24", "modules")]
@@ -156,30 +144,6 @@ def test_whatever_is_here_can_be_shown(make: Make, project: Made) -> None:
             assert all(len(row) == len(grid.columns) for grid in made.grids for row in grid.rows)
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 def test_sizes_and_families_from_records_names_and_recipes() -> None:
     locked = {"family": "LLaVA", "series": "LLaVA-1.5", "total_parameters": 7_400_000_000}
     trained = {"family": "llava", "width": 48, "layers": 4}
@@ -190,8 +154,6 @@ def test_sizes_and_families_from_records_names_and_recipes() -> None:
     assert size("monkey_chat", {}) is None
     assert (family("llava_v1_5_7b", known), series("llava_v1_5_7b", known)) == ("LLaVA", "LLaVA-1.5")
     assert family("mobilevlm_v2_1_7b", {}) == "mobilevlm"
-
-
 
 
 def test_models_that_all_do_equally_well_have_no_correlations(make: Make) -> None:

@@ -81,16 +81,22 @@ def test_a_model_that_no_table_prints_stands_beside_the_repositorys(make: Make) 
     assert {column for column, _ in beside} == {"OOD"}, "no mean where four of the five datasets are missing"
 
 
+def faithful_rows(dataset: str, **settings: Any) -> list[dict[str, Any]]:
+    """Rows of the leaderboard: the faithful reading of 26 models on a dataset. settings: of `score`."""
+    found = []
+    for name in models(dataset):
+        responses = block(name, dataset).responses
+        for (score, metric), value in values(faithful(responses, config(**settings)).figures).items():
+            row = {"model": model_slug(name), "dataset": dataset, "variation": "original", "value": value}
+            row |= {"output": "letters", "protocol": "faithful", "category": "all", "calibration": ""}
+            found.append(row | {"score": score, "metric": metric, "items": len(responses) // 2 + 1})
+    return found
+
+
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, Any]]:
-    """Rows of the leaderboard: the faithful reading of 26 models on MMBench."""
-    found = []
-    for name in models():
-        for (score, metric), value in values(faithful(block(name).responses, config()).figures).items():
-            row = {"model": model_slug(name), "dataset": "mmbench", "variation": "original", "value": value}
-            row |= {"output": "letters", "protocol": "faithful", "category": "all", "calibration": ""}
-            found.append(row | {"score": score, "metric": metric, "items": 2189})
-    return found
+    """Those of MMBench."""
+    return faithful_rows("mmbench")
 
 
 @pytest.fixture
@@ -154,6 +160,39 @@ def test_all_26_models_have_the_released_numbers_to_the_printed_digit(tables: Ma
     assert compared == 26 * (4 + 2 + 4 + 4 + 2)
     said = " ".join(sentence for built in tables.values() for sentence in built.sentences)
     assert "103 of 104 published numbers agree to the printed digit, 30 of 30 published ranks." in said
+
+
+@pytest.mark.parametrize(
+    ("dataset", "errors", "coverage", "size"),
+    [
+        pytest.param("mmbench", "MMB ECE −0.15 and MCE −0.37", "1.92", "0.19", marks=needs_released),
+        pytest.param("oodcv", "OOD ECE 0.53 and MCE 0.50", "2.40", "0.28", marks=needs_oodcv),
+    ],
+)
+def test_what_sections_vi_d_and_vi_e_state_in_words(
+    make: Make, dataset: str, errors: str, coverage: str, size: str
+) -> None:
+    """Of the released logits: Spearman's rho of both errors with set size; by how much a model's coverage (points) and
+    set size differ at most if 10, 20, 30, 40 or 50 % of the questions calibrate."""
+    found = faithful_rows(dataset, shares=[0.1, 0.2, 0.3, 0.4])
+    leaderboard = pd.DataFrame(found).reindex(columns=LEADERBOARD.schema.names)
+    shown = review(PAPER, Lookup(replace(make(Made(datasets=(dataset,))), leaderboard=leaderboard))).shown
+    entries = {entry.name: built for entry, built in shown}
+    (drawn,) = entries["Section VI-D"].figures
+    assert f"over the models: {errors}." in drawn.description
+    (grid,) = entries["Section VI-E"].grids
+    assert len(grid.rows) == 26 and len(grid.columns) == 1 + 2 * 5
+    (sentence,) = entries["Section VI-E"].sentences
+    assert f"coverage differs by at most {coverage} points, its set size by at most {size}." in sentence
+    # without the builder: the same from the numbers themselves
+    values = {(row["model"], row["score"], row["metric"]): row["value"] for row in found}
+    for metric, scale, most in (("coverage", 100, coverage), ("set_size", 1, size)):
+        ends = ("", *(f"_calibrated_on_{share}" for share in (10, 20, 30, 40)))
+        spread = [
+            np.ptp([values[model, "mean", f"{metric}{end}"] for end in ends])
+            for model in {row["model"] for row in found}
+        ]
+        assert f"{scale * max(spread):.2f}" == most
 
 
 def by_category(make: Make, dataset: str, names: Sequence[str], path: Path | None = None) -> dict[str, Built]:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from tests.metrics.simulated import ROOT
-from tests.papers.test_papers import asked, beside, built, reviewed, standing, text
+from tests.papers.shown import asked, beside, built, reviewed, standing, text
 from tests.report.project import Made, Make
 from vouch.papers import reform_sets as sets
 from vouch.papers.entry import MEAN

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from tests.papers.test_papers import asked, built, reviewed, standing, text
+from tests.papers.shown import asked, built, reviewed, standing, text
 from tests.papers.test_reform import REFORM
 from tests.report.project import SCORING, Made, Make, write_tables
 from vouch.papers import reform_sets as sets

@@ -1,5 +1,6 @@
 """Ranked from Within (Tu et al. 2024): its tables from answers, its robust lines, its signs."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,14 +9,16 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from scipy.stats import spearmanr
 
 from tests.metrics.simulated import ROOT
 from tests.papers.shown import built, reviewed, text
 from tests.report.project import Made, Make
 from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.ranking import rankings
-from vouch.papers.charts import huber
-from vouch.papers.entry import names_in
+from vouch.papers.charts import STAR, huber
+from vouch.papers.entry import Lookup, names_in
+from vouch.papers.tu import METHODS, NEAREST
 from vouch.report.evidence import Evidence
 from vouch.report.loading import read_printed
 from vouch.tables import SAMPLES, TOKENS
@@ -122,3 +125,113 @@ def test_table_1_has_no_sign_of_nll_and_entropy_and_says_which_are_negative(make
         "NLL_avg": "0.40 | −0.10 to 0.70", "Ent_max": "0.60 | 0.20–0.90", "Sample_BLEU": "−0.30 | −0.50 to −0.10"
     }  # fmt: skip
     assert "rather the reverse, for NLL_avg on DocVQA (−0.40)." in " ".join(shown.sentences)
+
+
+def test_every_printed_method_has_its_row() -> None:
+    """Of table 1: thirteen methods, as the paper spells them."""
+    printed = read_printed([ROOT / "docs/published/tu_tables.csv"])["tu_tables"]
+    assert list(METHODS.values()) == list(dict.fromkeys(printed.loc[printed["table"] == "1", "method"]))
+
+
+def test_rankings_of_three_models_and_no_fewer(make: Make) -> None:
+    def row(models: int, **other: Any) -> dict[str, Any]:
+        place = {"dataset": "docvqa", "output": "text", "ranker": "nll_avg", "score": "", "proxy": ""}
+        return (
+            place | {"models": models, "rho": 0.93, "rho_low": 0.8, "rho_high": 1.0, "tau_paper": 0.8} | other
+        )
+
+    few = row(3, ranker="few_labels", rho=0.7)
+    evidence = make(Made(rankings=[row(3), few], datasets=("docvqa",)))
+    theirs = {"table": "1", "method": "NLL_avg", "dataset": "docvqa", "rho": "0.93", "tau": "0.83"}
+    evidence = replace(evidence, printed={"tu_tables": pd.DataFrame([theirs])})
+    shown = built(evidence, "tu")
+    assert text(shown["Table 1"].grids[0]) == [["NLL_avg | nll_avg", "0.93 | 0.80–1.00", "0.80"]]
+    assert "Texts have 30 tokens at most, unless" in shown["Table 1"].sentences[-1]
+    names = list(Lookup(evidence).order)
+    extract = {"max_tokens": 512, "max_tokens_of": {names[0]: 1024, "absent": 9}}
+    evidence = replace(
+        evidence, facts={name: {"papers": ["tu"]} for name in names}, setup={"extract": extract}
+    )
+    shown = built(evidence, "tu")
+    assert text(shown["Table 1"].grids[0]) == [
+        ["NLL_avg | nll_avg", "0.93 | 0.80–1.00", "0.80 | published 0.83"]
+    ]
+    assert "1 of 2 published numbers" in shown["Table 1"].sentences[0]
+    assert f"Texts have 512 tokens at most, of {names[0]} 1024, unless" in shown["Table 1"].sentences[-1]
+    fewer = replace(evidence, rankings=evidence.rankings.assign(models=2))
+    assert not {"Table 1", "Table 3"} & {entry.name for entry, _ in reviewed(fewer, "tu").shown}
+
+
+def test_distances_of_datasets_against_how_alike_they_order_the_models(make: Make) -> None:
+    ranked = [
+        {"dataset": dataset, "output": "letters", "model": model, "performance": value * turn}
+        for dataset, turn in (("ai2d", 1), ("mmmu", 1), ("docvqa", -1))
+        for model, value in (("a", 0.2), ("b", 0.5), ("c", 0.7))
+    ]
+    pairs = [("ai2d", "docvqa", 9.0), ("ai2d", "mmmu", 2.0), ("docvqa", "mmmu", 8.0)]
+    unanswered = ("ai2d", "realworldqa", 5.0)  # pictures have distances whether any model answered or not
+    apart = [
+        {"of": "images", "dataset": a, "other": b, "distance": far} for a, b, far in [*pairs, unanswered]
+    ]
+    evidence = make(Made(datasets=("ai2d", "docvqa", "mmmu")))
+    trends = [{"of": "images", "output": "letters", "pairs": 3, "rho": -0.5, "p": 0.25}]
+    frames = {"ranked": ranked, "distances": apart, "trends": [*trends, {"of": "images", "output": "text"}]}
+    evidence = replace(evidence, **{name: pd.DataFrame(rows) for name, rows in frames.items()})
+    shown = built(evidence, "tu")
+    said, _ = shown["Figure 4"].sentences
+    assert "rankings by letters: Spearman's rho \u22120.50 over 3 pairs of datasets" in said
+    assert "p is 0.2500" in said
+    (drawn,) = shown["Figure 4"].figures
+    assert drawn.description == (
+        "Scatter plot. images: 3 pairs of datasets at distances from 2.0 to 9.0, starred AI2D and MMMU (2.0) and "
+        "DocVQA and MMMU (8.0)."
+    )
+    (rows,) = [part for part in drawn.chart.datasets.values() if "name" in part[0]]
+    assert [(row["name"], round(row["y"]), row["series"]) for row in rows] == [
+        ("AI2D and DocVQA", -1, "other pair"),
+        ("AI2D and MMMU", 1, NEAREST),
+        ("DocVQA and MMMU", -1, NEAREST),
+    ]
+    assert json.dumps(STAR) in json.dumps(drawn.chart.to_dict())
+    (ends,) = [part for part in drawn.chart.datasets.values() if "name" not in part[0]]
+    assert [row["x"] for row in ends] == [2.0, 9.0], "the line of robust regression"
+
+
+def test_figure_2_shows_how_performance_on_one_dataset_orders_the_models_of_another(make: Make) -> None:
+    """(a) a point a model and Huber's line for the most, least and second most alike dataset; (b) all pairs."""
+    of_dataset = {
+        "scienceqa": (0.1, 0.2, 0.3, 0.4, 0.5),
+        "ai2d": (0.2, 0.3, 0.4, 0.5, 0.9),  # the same order; the last is far off the line of the others
+        "mmmu": (0.2, 0.1, 0.3, 0.4, 0.5),
+        "chartqa": (0.3, 0.5, 0.1, 0.2, 0.4),
+        "docvqa": (0.9, 0.8, 0.7, 0.6, 0.5),
+    }
+    models = [f"m{number}" for number in range(5)]
+    ranked = [
+        {"dataset": dataset, "output": "letters", "model": model, "performance": value}
+        for dataset, values in of_dataset.items()
+        for model, value in zip(models, values, strict=True)
+    ]
+    evidence = make(Made(accuracy=dict.fromkeys(models, 0.5), datasets=tuple(of_dataset)))
+    scatter, heat = built(replace(evidence, ranked=pd.DataFrame(ranked)), "tu")["Figure 2"].figures
+    assert scatter.title.startswith("Fig. 2 (a): ") and heat.title.startswith("Fig. 2 (b): ")
+    labels = {"scienceqa": "SQA-I", "ai2d": "AI2D", "mmmu": "MMMU", "chartqa": "ChartQA", "docvqa": "DocVQA"}
+    (cells,) = heat.chart.datasets.values()
+    assert {(row["row"], row["column"]): row["value"] for row in cells} == {
+        (labels[one], labels[other]): pytest.approx(spearmanr(of_dataset[one], of_dataset[other]).statistic)
+        for one in of_dataset
+        for other in of_dataset
+    }
+    parts = list(scatter.chart.datasets.values())
+    points = [row for part in parts if "name" in part[0] for row in part]
+    assert {(row["panel"], row["name"]): (row["x"], row["y"]) for row in points} == {
+        (f"{labels[other]}, rho = {rho}", model): pytest.approx((100 * x, 100 * y))
+        for other, rho in (("ai2d", "1.00"), ("docvqa", "−1.00"), ("mmmu", "0.90"))
+        for model, x, y in zip(models, of_dataset["scienceqa"], of_dataset[other], strict=True)
+    }
+    lines = [[(row["x"], row["y"]) for row in part] for part in parts if "name" not in part[0]]
+    design = np.column_stack([np.ones(5), 100 * np.array(of_dataset["scienceqa"])])
+    for other, line in zip(("ai2d", "docvqa", "mmmu"), lines, strict=True):
+        ends = design[[0, -1]] @ huber(design, 100 * np.array(of_dataset[other]))
+        assert np.allclose(line, list(zip((10, 50), ends, strict=True))), "not that of least squares"
+    assert heat.description.endswith("on 5 datasets: −1.00 to 1.00.")

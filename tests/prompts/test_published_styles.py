@@ -333,6 +333,11 @@ def test_likelihoods_are_asked_for_in_the_place_of_a_letter() -> None:
 @pytest.mark.parametrize(
     ("template", "hint", "text"),
     [
+        *(
+            ("kostumov", hint, f"{before}Which?\nA. x\nB. y\nC. {IDK}\nD. None of the above\nAnswer with the option's "
+             "letter from the given choices directly.")
+            for hint, before in (("h", "h\n"), (None, ""), ("nan", ""), ("", "\n"))
+        ),
         ("kostumov_qwen", "", f"Context: N/A\nQuestion: Which?\nOptions: \nA. x\nB. y\nC. {IDK}\nD. None of the above"
          "\nAnswer with the option's letter from the given choices directly.\n\nAnswer:"),
         ("kostumov_qwen_nan", None, f"Context: nan\nQuestion: Which?\nOptions: \nA. x\nB. y\nC. {IDK}\nD. None of the "

@@ -34,7 +34,9 @@ def of_authors(project, *questions):
 
 def test_seedbench_of_its_authors(project):
     video = seed(question_id="2", question_type_id=11, data_id="v.mp4", data_type="video")
-    (item,) = of_authors(project, seed(), video)["items"].to_pylist()
+    tables = of_authors(project, seed(), video)
+    (item,) = tables["items"].to_pylist()
+    assert tables["rejects"].num_rows == 0, "a video is left out, not rejected"
     assert (item["id"], item["category"], item["answers"]) == ("101669", "Instances Counting", [2])
     assert item["options"] == ["AA", "BB", "CC", "DD"] and len(item["images"]) == 1
     for changes, words in (
@@ -147,6 +149,43 @@ def test_compbench(project):
         UserError, match=r"no file 'other/folder/a\.jpg' .* processed ones: docs/datasets\.md"
     ):
         project.prepare("compbench", expect=None, set="mit_state")
+
+
+# set of PARC -> the folder and file of CompBench's annotations, and the type of a row
+COMPBENCH = {
+    "mit_attribute": ("st_label/State_Transform_merged0_0_1000.json", "Color"),
+    "mit_state": ("st_label/State_Transform_merged0_0_1000.json", "State"),
+    "vaw_attribute": ("vaw_label/VAW_0_3133.json", "Size"),
+    "vaw_state": ("vaw_label/VAW_0_3133.json", "State"),
+    "depth": ("depth_label/depth_0_529_rebalanced.json", None),
+    "fashion": ("fashion_label/fashion_0_179.json", None),
+}
+
+
+@pytest.mark.parametrize("name", COMPBENCH)
+def test_each_set_of_compbench_has_its_own_rows(project, name):
+    """A row of each of the six beside one another in one folder: a set takes its own alone."""
+    written = {}
+    for number, (label, (file, kind)) in enumerate(COMPBENCH.items()):
+        row = pair(image_1=f"shown/{label}/a.jpg", image_2=f"shown/{label}/b.jpg", question=f"Of {label}?")
+        row |= {"type": kind, "answer": ("Left", "Right")[number % 2]}
+        written.setdefault(file, []).append(row if kind else {k: row[k] for k in row if k != "type"})
+        for side in "ab":
+            path = project.source / f"images/shown/{label}/{side}.jpg"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(png(2 * number + (side == "b")))
+    for file, rows in written.items():
+        path = project.source / file
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(rows))
+    for annotations in ("released", "all"):
+        tables = project.prepare("compbench", expect=None, set=name, annotations=annotations)
+        (item,) = tables["items"].to_pylist()
+        place = list(COMPBENCH).index(name)
+        assert (item["question"], item["options"]) == (f"Of {name}?", ["Left", "Right"])
+        assert (item["answers"], item["category"]) == ([place % 2], COMPBENCH[name][1] or name)
+        shown = dict(zip(*(tables["images"][key].to_pylist() for key in ("digest", "bytes")), strict=True))
+        assert [shown[one] for one in item["images"]] == [png(2 * place), png(2 * place + 1)], "left, right"
 
 
 @pytest.mark.parametrize(

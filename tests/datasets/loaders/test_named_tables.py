@@ -199,6 +199,23 @@ def test_scienceqa_in_the_order_of_the_splits(project):
     assert tables["items"].column("question").to_pylist() == ["validation", "test"]
 
 
+def test_scienceqa_of_kostumov_et_al_is_closed_choice_with_an_image(project):
+    """As their profile asks for it, which nothing else of a split belongs to."""
+    profile = load(ROOT / "profiles/kostumov.yaml")["datasets"]["scienceqa"]
+    project.entry = {"origin": {"hub": "derek-thomas/ScienceQA", "split": profile["origin"]["split"]}}
+    kinds = ("closed choice", "yes or no", "true-or false")
+    for split in ("test", "validation"):
+        rows = [science(question=f"{split}, {task}", task=task) for task in kinds]
+        rows.append(science(question="no image", image=None))
+        parquet(project.source / f"data/{split}-00000-of-00001.parquet", TYPES["scienceqa"], *rows)
+    tables = project.prepare("scienceqa", expect=None, **profile["settings"])
+    assert tables["items"].column("question").to_pylist() == [
+        "validation, closed choice",
+        "test, closed choice",
+    ]
+    assert tables["rejects"].num_rows == 0
+
+
 def science_row(line, picture):
     values = {key: line[key] for key in ("question", "answer", "hint")}
     return science(**values, choices=line["options"], image={"bytes": picture, "path": "image.png"})

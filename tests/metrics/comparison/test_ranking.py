@@ -268,6 +268,24 @@ def test_performance_elsewhere_by_hand():
     assert elsewhere == [0.75, 0.5, 0.25]
 
 
+@pytest.mark.parametrize(
+    ("names", "sign"),
+    [
+        ([name for name in TOKENS if name in RANKERS], -1),
+        (["semantic_entropy", "variation_entropy"], -1),
+        (["sample_bleu", "sample_bert", "sample_bert_expanded", "agreement"], 1),
+    ],
+)
+def test_certain_models_come_first(names: list[str], sign: int) -> None:
+    """Less NLL and less entropy, of tokens, samples or variations, and samples more alike."""
+    for name in names:
+        given = replace(task([[[1.0]]]), label_free={name: np.array([[0.25, 0.5], [np.nan, 0.125]])})
+        found = RANKERS[name].values(given)
+        np.testing.assert_array_equal(found, [[sign * 0.25, sign * 0.5], [np.nan, sign * 0.125]])
+        assert RANKERS[name].uncertainty == (sign < 0) and RANKERS[name].applies(given)
+    assert names
+
+
 def task(probabilities: Any, answers: Any = ()) -> RankingTask:
     p = np.array(probabilities, dtype=float)
     right = np.zeros(p.shape[1:], dtype=bool)

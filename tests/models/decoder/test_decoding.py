@@ -20,6 +20,8 @@ from tests.models.engines import (
     answered,
     check_generated,
     check_searched,
+    ids_of,
+    letters_of,
     loaded,
     plain_logits,
     question,
@@ -78,6 +80,24 @@ def test_likelihood_sums_its_tokens() -> None:
     assert isinstance(answer, LikelihoodAnswer)
     assert answer.nll == pytest.approx([-2 * math.log(0.4), -math.log(0.2)]) and answer.tokens == [2, 1]
     assert isinstance(likelihood_answer([[1.0], [math.nan]]), Refusal)
+
+
+@pytest.mark.parametrize("bucket", [8, "geometric"])
+def test_six_letters_are_those_of_the_last_prompt_token(tiny: Path, bucket: int | str) -> None:
+    """A to F of Kostumov et al. (2024): the logits that plain transformers gives there, whatever shares the pass."""
+    rows = [
+        question(n, words, shown, labels="ABCDEF", system="be brief" if n % 2 else None)
+        for n, (words, shown) in enumerate([(3, [7]), (5, [7]), (12, [7]), (1, [2]), (4, None), (6, [])])
+    ]
+    found = answered(shared(tiny, bucket=bucket), "letters", [rows[:3], rows[3:4], rows[4:]])
+    letters, chosen = ids_of(tiny, "ABCDEF"), set()
+    for one in rows:
+        whole = plain_logits(tiny, written(one), one.images)
+        logits = letters_of(found[one.id]).logits
+        assert logits == pytest.approx(whole[-1, letters].tolist(), abs=2e-5), one.id
+        assert logits != pytest.approx(whole[-2, letters].tolist(), abs=1e-2), "of the token before it"
+        chosen.add(int(np.argmax(logits)))
+    assert len(chosen) > 1, "their order says something"
 
 
 GREEDY = Decoding()
