@@ -36,7 +36,8 @@ from vouch.metrics.metric import (
 )
 from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
-from vouch.metrics.text.answers import ANSWERS, IN_VLMEVALKIT, Scores, numeric
+from vouch.metrics.text.answers import ANSWERS, IN_VLMEVALKIT, numeric
+from vouch.metrics.text.captions import Scores
 from vouch.metrics.text.judge import Places, Verdicts, decided, judged_rows
 from vouch.metrics.text.parsers import READER, first_mark
 from vouch.metrics.text.reader.open import declined, value
