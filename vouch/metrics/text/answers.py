@@ -1,4 +1,4 @@
-"""Metrics of answers to open questions, `ANSWERS`. To add one, declare its formula (`_of_pairs`, `_DECLARED`).
+"""Metrics of answers to open questions, `ANSWERS`. To add one, declare its formula: `_of_pairs`, `_DECLARED`.
 
 `score.answers` names those of a dataset. A formula takes n generated texts and the references of each, at
 least one, and returns [n] scores. captions.py has those of captions. References are alternatives, but:
