@@ -23,8 +23,9 @@ import threading
 import time
 import traceback
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
-from queue import Empty, Queue
+from queue import Queue
 from typing import Any, Iterable, Iterator, Sequence
 
 OUTPUTS = ("letters", "likelihood", "text")
@@ -189,13 +190,12 @@ class TorchModel(Model):
         for name, value in inputs.items():
             if isinstance(value, torch.Tensor) and tuple(value.shape) == (1, count):
                 new = value[:, -1:].repeat(1, len(added))
+                kept = value[:, : count - dropped]
                 if name == "input_ids":
                     new = self.tensor([added]).to(value.dtype)
                 elif name == "position_ids":
-                    new = value[:, count - dropped - 1 : count - dropped] + self.tensor(
-                        [range(1, len(added) + 1)]
-                    )
-                changed[name] = torch.cat([value[:, : count - dropped], new], dim=1)
+                    new = kept[:, -1:] + self.tensor([range(1, len(added) + 1)])
+                changed[name] = torch.cat([kept, new], dim=1)
         return changed
 
     def logits(self, inputs: dict[str, Any]) -> Any:
@@ -290,12 +290,9 @@ class TorchModel(Model):
         import torch
 
         writing = _Writing(self.tokenizer, question.stop, self.end)
-        options: dict[str, Any] = {
-            "do_sample": question.temperature > 0,
-            "num_beams": 1,
-            "repetition_penalty": 1.0,
-        }
-        if question.temperature > 0:
+        sampled = question.temperature > 0
+        options: dict[str, Any] = {"do_sample": sampled, "num_beams": 1, "repetition_penalty": 1.0}
+        if sampled:
             torch.manual_seed(question.seed)
             options.update(temperature=question.temperature, top_k=0, top_p=1.0)
         inputs = self.inputs(question, self.prompt(question))
@@ -354,22 +351,17 @@ def _entropy(known: Any) -> Any:
 
 
 def _common_start(texts: Sequence[list[int]]) -> list[int]:
-    start = []
-    for tokens in zip(*texts):
-        if len(set(tokens)) > 1:
-            break
-        start.append(tokens[0])
-    return start
+    same = takewhile(lambda tokens: len(set(tokens)) == 1, zip(*texts))
+    return [tokens[0] for tokens in same]
 
 
 def answered(model: Model, question: Question) -> dict[str, Any]:
     """The answer to one question, or why there is none."""
     try:
         return dict(getattr(model, question.output)(question))
-    except Refused as problem:
-        return {"refused": _in_a_line(problem) or "its driver gives no reason"}
-    except Again as problem:
-        return {"again": _in_a_line(problem) or "its driver gives no reason"}
+    except (Refused, Again) as problem:
+        kind = "refused" if isinstance(problem, Refused) else "again"
+        return {kind: _in_a_line(problem) or "its driver gives no reason"}
     except Exception as problem:  # the model's code can raise whatever it likes
         return {"again": _named(problem)}
 
@@ -473,11 +465,8 @@ def _listen(requests: Iterable[str], waiting: Queue[Question]) -> None:
 def _some(waiting: Queue[Question], most: int) -> list[Question]:
     """The questions that wait, at least one."""
     questions = [waiting.get()]
-    while len(questions) < most:
-        try:
-            questions.append(waiting.get_nowait())
-        except Empty:
-            break
+    while len(questions) < most and not waiting.empty():
+        questions.append(waiting.get())
     return questions
 
 

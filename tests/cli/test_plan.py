@@ -440,7 +440,7 @@ def test_a_dataset_with_variations_of_its_own(bare: Path, vouch: Vouch) -> None:
 def test_a_lock_that_was_cut_is_named_where_all_receipts_fit(
     bare: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vouch.cli.plan.states", lambda _: [])
+    monkeypatch.setattr("vouch.cli.planned.states", lambda _: [])
     (bare / "dvc.lock").write_text("schema: '2.0'\nstages:\n  prepare@left:\n", "utf-8")
     assert "dvc.lock: was cut short" in vouch("plan", status=1)
 

@@ -21,9 +21,9 @@ from vouch.cli import counts
 from vouch.cli.main import main
 from vouch.cli.review import INSTRUCTIONS, read_options
 from vouch.cli.rewriting import of_questions
+from vouch.datasets.built_choices import read_written
 from vouch.datasets.config import DatasetEntry
 from vouch.datasets.fetch.origin import REMOTE
-from vouch.datasets.options import read_written
 from vouch.params.check import check_params
 from vouch.pipeline import yaml12
 from vouch.pipeline.dag import Dag, Stage

@@ -11,19 +11,16 @@ from pydantic import ValidationError
 
 from tests.metrics.released import WHOLE, needs_oodcv
 from vouch.datasets import options
-from vouch.datasets.config import DatasetEntry, OptionScheme, Subset
-from vouch.datasets.loaders import oodcv_vqa
-from vouch.datasets.options import (
+from vouch.datasets.built_choices import (
     BUILT_SCHEMES,
-    SCHEMES,
-    Choice,
     OpenQuestion,
     built_choices,
-    key,
     noun_reader,
-    resized,
     steps_between,
 )
+from vouch.datasets.config import DatasetEntry, OptionScheme, Subset
+from vouch.datasets.loaders import oodcv_vqa
+from vouch.datasets.options import DRAWN_SCHEMES, Choice, key, resized
 from vouch.datasets.read.files import SourceFiles
 from vouch.pipeline.errors import UserError
 
@@ -250,7 +247,7 @@ def digits(count=2000):
 @pytest.mark.parametrize("protocol", ["faithful", "clean"])
 def test_oodcv(protocol):
     rows = digits()
-    found = options.DRAWN_SCHEMES["kostumov_oodcv"][protocol](rows, 42)
+    found = DRAWN_SCHEMES["kostumov_oodcv"][protocol](rows, 42)
     for before, after in zip(rows, found, strict=True):
         native = [options.DIGITS[int(option[-1])] for option in before.options]
         assert set(native) <= set(after.options) <= set(options.DIGITS) and len(after.options) == 4
@@ -290,7 +287,9 @@ def test_oodcv_refuses_other_options():
 
 
 def test_settings_name_the_schemes():
-    assert len(SCHEMES) == 8 and OptionScheme(scheme="reform_pool").protocol == "clean"
+    assert (
+        len({*BUILT_SCHEMES, *DRAWN_SCHEMES}) == 8 and OptionScheme(scheme="reform_pool").protocol == "clean"
+    )
     with pytest.raises(ValidationError, match="kostumov_mmbench"):
         OptionScheme(scheme="kostumov_mmbnch")
     assert DatasetEntry(loader="jsonl", source="x", template="plain").options is None

@@ -17,10 +17,10 @@ from scipy.stats import entropy as shannon
 import vouch
 from tests.metrics.simulated import by_name, config, simulate, tables
 from vouch.metrics.calibration import equal_slots
-from vouch.metrics.compared import Compared, festa_estimate, picture_figures, typographic_figures
+from vouch.metrics.compared import Compared, festa_estimate, picture_figures
 from vouch.metrics.intervals import about
 from vouch.metrics.join import Block, join
-from vouch.metrics.perturbation import Predictions, PromptIndex
+from vouch.metrics.perturbation import Predictions, PromptIndex, typographic_figures
 from vouch.metrics.tables import score_block
 from vouch.metrics.text.scoring import score_texts
 from vouch.metrics.text.texts import text_blocks

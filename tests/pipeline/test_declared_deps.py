@@ -58,6 +58,7 @@ def only_docstring(file: Path) -> bool:
 PLUGINS = (
     *(
         "vouch/datasets/loaders",
+        "vouch/datasets/built_choices.py",
         "vouch/datasets/options.py",
         "vouch/demo",
         "vouch/metrics",

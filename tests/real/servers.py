@@ -23,7 +23,7 @@ from tools.real.serve import CONTEXT, GGUF, running
 from tools.real.weights import make_models
 from vouch.cli.main import main
 from vouch.cli.review import INSTRUCTIONS, read_options
-from vouch.datasets.options import read_written
+from vouch.datasets.built_choices import read_written
 from vouch.models.server.abilities import Abilities, abilities
 from vouch.models.server.client import ServerSettings, served
 from vouch.models.server.engine import ENOUGH

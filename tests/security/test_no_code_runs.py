@@ -13,7 +13,7 @@ import pytest
 
 from vouch.models.config import ExtractConfig
 from vouch.models.decoder.engine import load_model, shared_prefix
-from vouch.models.pins import check_model_folder
+from vouch.models.model_folder import check_model_folder
 from vouch.pipeline.errors import UserError
 
 ROOT = Path(__file__).parents[2]

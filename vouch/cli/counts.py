@@ -17,11 +17,11 @@ from typing import Any
 from vouch.cli import ahead
 from vouch.cli.lengths import TEXT_TOKENS, rows_of_pack
 from vouch.cli.rewriting import Rewriting, of_questions, unread, wanted
+from vouch.datasets.built_choices import BUILT_SCHEMES
 from vouch.datasets.config import DatasetEntry
 from vouch.datasets.fetch.download import is_here, locate, promised
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.datasets.first_pass import expectation
-from vouch.datasets.options import BUILT_SCHEMES
 from vouch.datasets.raw import Expected
 from vouch.datasets.read.files import SourceFiles
 from vouch.models.batching import Passes, PlannedRow, count_passes

@@ -16,14 +16,8 @@ from vouch.datasets.fetch.hub import commit_of
 from vouch.datasets.fetch.origin import REMOTE, Download, Origin
 from vouch.models.kinds import check_model_type, takes_images
 from vouch.models.lock_entry import LOCAL_ENGINE, FolderSource, HubSource, LockEntry, ServerSource
-from vouch.models.pins import (
-    check_model_folder,
-    count_parameters,
-    dtype_of,
-    part_folder,
-    resolve,
-    resolve_own_code,
-)
+from vouch.models.model_folder import check_model_folder, count_parameters, dtype_of
+from vouch.models.pins import part_folder, resolve, resolve_own_code
 from vouch.params.project import MODELS, Models
 from vouch.pipeline.dag import PARAMS
 from vouch.pipeline.errors import UserError, did_you_mean

@@ -14,7 +14,7 @@ from vouch.cli.use import edited, editor, flow, flowing
 from vouch.datasets.loaders import jsonl
 from vouch.models.kinds import check_model_type, sees_images
 from vouch.models.lock_entry import SERVER_ENGINE, LockEntry, ServerSource
-from vouch.models.pins import PICKLED, check_model_folder, is_model
+from vouch.models.model_folder import PICKLED, check_model_folder, is_model
 from vouch.models.released.files import INDEX, answer_files
 from vouch.models.unsupported import unsupported_outputs
 from vouch.params.check import TRAINED

@@ -1,48 +1,35 @@
-"""The plan of a run: the requests to the models, their cost, and the stages that are stale."""
+"""`vouch plan`: what a run would do (planned.py), in words."""
 
 import argparse
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from vouch.cli import rewriting
 from vouch.cli.command import argument, command, json_argument, number, wide_argument
-from vouch.cli.counts import (
-    Cells,
-    Count,
-    Items,
-    count_datasets,
-    count_items,
-    judge_prompts,
-    prompt_sets,
-    take_images,
-    unsupported_by_model,
-    variations_of,
-)
-from vouch.cli.power import claims_of, power, power_table
-from vouch.cli.prices import hours_table, model_costs, prices_table
+from vouch.cli.counts import Count, Items, prompt_sets, unsupported_by_model, variations_of
+from vouch.cli.planned import Plan, Row, for_programs, planned, rewritings
+from vouch.cli.power import claims_of, power_table
+from vouch.cli.prices import hours_table, prices_table
 from vouch.cli.printing import Column, and_more, as_json, paragraphs, table, wrapped
 from vouch.cli.use import PROFILES, absent_models, profile_text
-from vouch.cli.ways import PaperModel, models_of, screen, sizes
+from vouch.cli.ways import PaperModel, screen, sizes
 from vouch.datasets.config import DatasetEntry
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.models.lock_entry import FolderSource
 from vouch.models.program.identity import short
 from vouch.params.check import check_params
 from vouch.params.project import MODELS, Project, locked_models
-from vouch.pipeline.dag import PARAMS, read_dag
+from vouch.pipeline.dag import PARAMS
 from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.files import UNUSED
-from vouch.pipeline.records import check_lock, read_lock
-from vouch.pipeline.state import State, by_reason, states
+from vouch.pipeline.state import by_reason
 from vouch.pipeline.yaml12 import load, loads
 from vouch.prompts.config import config_of, template_name
 from vouch.report.formatting import plural
 from vouch.tables.asked import ORIGINAL, OUTPUTS, TEXT
-
-Row = Mapping[str, Any]
 
 
 @command(
@@ -113,8 +100,8 @@ def run(options: argparse.Namespace) -> int:
         from vouch.cli.probe import show
 
         return show(project, options.probe, options.json)
-    plan = _made(project, values, options)
-    print(as_json(_named(plan)) if options.json else _screen(plan, where, options), end="")
+    plan = planned(project, values, options)
+    print(as_json(for_programs(plan)) if options.json else _screen(plan, where, options), end="")
     return 0
 
 
@@ -138,90 +125,6 @@ def _profile(name: str | None) -> tuple[str, Any]:
     return where, loads(profile_text(name, []), where)
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What would run.
-
-    stages: their number. waiting: those that are not up to date. following: names of those that run if their
-    inputs change. only_dvc: names of those that `dvc repro` runs although what they read is unchanged.
-    strays: files that no stage makes. paper: the models of the paper. asked: see `_asked`. models,
-    judged, power: rows of the tables below.
-    """
-
-    project: Project
-    paper: Sequence[PaperModel]
-    items: Mapping[str, Items]
-    counts: Mapping[str, Count]
-    stages: int
-    waiting: Sequence[State]
-    following: Sequence[str]
-    only_dvc: Sequence[str]
-    strays: Sequence[str]
-    asked: Row
-    models: Sequence[Row]
-    judged: Mapping[str, int]
-    power: Sequence[Row]
-
-    @property
-    def stale(self) -> set[str]:
-        """Names of the stages that are not up to date."""
-        return {state.stage.name for state in self.waiting}
-
-
-def _made(project: Project, values: Any, options: argparse.Namespace) -> Plan:
-    """The plan of a profile. values: its content. Raises UserError."""
-    dag = read_dag(params=values)
-    check_lock()  # `dvc repro` reads dvc.lock even if all receipts fit
-    every = states(dag)
-    waiting = [state for state in every if not state.fresh]
-    stale = {state.stage.name for state in waiting}
-    following = dag.downstream(stale)
-    touched = stale.union(following)
-    items = {name: count_items(name, entry) for name, entry in project.datasets.items()}
-    counts = count_datasets(project, items, touched)
-    cells: Cells = [
-        (model, dataset)
-        for model in project.models
-        for dataset in project.datasets
-        if f"extract@{model}-{dataset}" in touched and project.extract.asks(model, dataset)
-    ]
-    return Plan(
-        project,
-        models_of(project),
-        items,
-        counts,
-        len(every),
-        waiting,
-        following,
-        only_dvc(every, touched),
-        strays=[] if options.profile else dag.strays(),
-        asked=_asked(project, counts, stale, cells),
-        models=model_costs(project, counts, cells),
-        judged=judge_prompts(project, items, counts),
-        power=power(project, items, counts, options.power, options.discordant, options.design),
-    )
-
-
-def _named(plan: Plan) -> dict[str, Any]:
-    """The plan for JSON."""
-    return {
-        "profile": plan.project.profile,
-        "paper": [asdict(row) | {"cells": row.cells} for row in plan.paper],
-        "datasets": _named_datasets(plan.project, plan.items, plan.counts),
-        **plan.asked,
-        "rewrites": rewriting.for_programs(_rewritings(plan.counts)),
-        "models": plan.models,
-        "judge": plan.judged,
-        "power": plan.power,
-        "stages": {state.stage.name: state.why for state in plan.waiting},
-        "causes": {state.stage.name: state.causes for state in plan.waiting},
-        "unsupported": unsupported_by_model(plan.project),
-        "following_stages": plan.following,
-        "only_dvc": plan.only_dvc,
-        "strays": plan.strays,
-    }
-
-
 def _screen(plan: Plan, where: str, options: argparse.Namespace) -> str:
     """The plan for a person. where: the file of the profile."""
     project, items, counts = plan.project, plan.items, plan.counts
@@ -236,8 +139,8 @@ def _screen(plan: Plan, where: str, options: argparse.Namespace) -> str:
     parts = (
         _head(project, plan.paper),
         _datasets(project, items, counts),
-        rewriting.in_words(project, _rewritings(counts)),
-        _asked_in_words(project, plan.asked),
+        rewriting.in_words(project, rewritings(counts)),
+        _asked(project, plan.asked),
         hours_table(plan.models),
         power_table(plan.power, claims_of(project, items), options),
         prices_table(plan.models),
@@ -248,10 +151,6 @@ def _screen(plan: Plan, where: str, options: argparse.Namespace) -> str:
         paragraphs(_also(plan.only_dvc)),
     )
     return "".join(parts)
-
-
-def _rewritings(counts: Mapping[str, Count]) -> dict[str, rewriting.Rewriting]:
-    return {name: count.rewriting for name, count in counts.items() if count.rewriting}
 
 
 def _head(project: Project, paper: Sequence[PaperModel]) -> str:
@@ -312,45 +211,7 @@ def _outputs(count: Count) -> str:
     return ("at most " if count.mixed else "") + ", ".join(count.outputs)
 
 
-def _named_datasets(
-    project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]
-) -> list[dict[str, Any]]:
-    """The datasets, for JSON."""
-    return [
-        {
-            "dataset": name,
-            "items": items[name].count,
-            "here": items[name].here,
-            "prompts": counts[name].prompts,
-            "bound": counts[name].bound or "exact",
-            "outputs": dict(counts[name].outputs),
-            "variations": variations_of(project, name),
-        }
-        for name in project.datasets
-    ]
-
-
-def _asked(project: Project, counts: Mapping[str, Count], stale: set[str], cells: Cells) -> dict[str, Any]:
-    """The requests to all models together; `later` counts cells that run only if their inputs change."""
-    sees, unsupported = take_images(project), unsupported_by_model(project)
-    counted = [
-        counts[dataset].of(project.extract, model, dataset, sees[model], unsupported.get(model, ()))
-        for model, dataset in cells
-    ]
-    passes = [cell.passes(project.extract) for cell in counted]
-    return {
-        "cells": len(counted),
-        "later": sum(f"extract@{model}-{dataset}" not in stale for model, dataset in cells),
-        "prompts": sum(cell.prompts for cell in counted),
-        "answers": sum(cell.answers for cell in counted),
-        "forward_passes": sum(one.count for one in passes),
-        "rows_of_passes": sum(one.rows for one in passes),
-        "filling_rows": sum(one.filling for one in passes),
-        "bound": "at most" if any(cell.bound for cell in counted) else "exact",
-    }
-
-
-def _asked_in_words(project: Project, asked: Row) -> str:
+def _asked(project: Project, asked: Row) -> str:
     """The line about requests; empty if no model is asked anything."""
     if not asked["cells"]:
         return ""
@@ -464,17 +325,6 @@ def _stages(plan: Plan) -> str:
         replace(state, causes=tuple(dict.fromkeys(map(_cause, state.causes)))) for state in waiting
     ]
     return text + paragraphs(f" {stages}: {why}" for stages, why in by_reason(missing))
-
-
-def only_dvc(every: Sequence[State], touched: Collection[str]) -> list[str]:
-    """The other stages that `dvc repro` runs: DVC knows an input as a whole, and they read only parts."""
-    others = [state for state in every if state.stage.name not in touched]
-    lock = read_lock() if others else {}
-    return [
-        state.stage.name
-        for state in others
-        if (state.stage.reads or state.stage.without) and lock.get(state.stage.name, state.now) != state.now
-    ]
 
 
 def _also(names: Sequence[str]) -> Iterable[str]:

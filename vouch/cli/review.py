@@ -7,9 +7,10 @@ from pathlib import Path
 
 from vouch.cli.command import argument, command, one_of, path_argument
 from vouch.cli.printing import plain
+from vouch.datasets.built_choices import COLUMNS as OPTION_COLUMNS
+from vouch.datasets.built_choices import FILE, WRONG, OpenQuestion, is_yes_no, read_written
 from vouch.datasets.fetch.origin import REMOTE
-from vouch.datasets.options import COLUMNS as OPTION_COLUMNS
-from vouch.datasets.options import FILE, WRONG, OpenQuestion, is_yes_no, key, read_written
+from vouch.datasets.options import key
 from vouch.judge.answers import OF_OPEN, OF_PROMPTS, OF_TEXTS, choice_answers, open_answers
 from vouch.judge.prompts import bounded
 from vouch.metrics.text.judge import Answer, ChoiceAnswer, drawn, drawn_order

@@ -11,7 +11,7 @@ from vouch.tables.asked import Output
 
 
 class OptionScheme(BaseModel):
-    """Which scheme of vouch/datasets/options.py gives items their options. seed: for its random draws.
+    """Which scheme gives items their options (docs/cleaning.md). seed: for its random draws.
 
     protocol: `faithful` repeats the authors' draws with their defects; `clean` has the same aim but not the
     defects.
@@ -26,10 +26,12 @@ class OptionScheme(BaseModel):
     @field_validator("scheme")
     @classmethod
     def _known(cls, name: str) -> str:
-        from vouch.datasets.options import SCHEMES  # loaded only if a dataset names one
+        from vouch.datasets.built_choices import BUILT_SCHEMES  # loaded only if a dataset names a scheme
+        from vouch.datasets.options import DRAWN_SCHEMES
 
-        if name not in SCHEMES:
-            raise ValueError(f"unknown name {name:.60}; {did_you_mean(name, SCHEMES)}")
+        schemes = sorted([*BUILT_SCHEMES, *DRAWN_SCHEMES])
+        if name not in schemes:
+            raise ValueError(f"unknown name {name:.60}; {did_you_mean(name, schemes)}")
         return name
 
 

@@ -87,7 +87,8 @@ def normalised(kept: ItemBuffer, chosen: OptionScheme, rejected: int, name: str,
 
 
 def _choices(rows: Sequence[Mapping[str, Any]], chosen: OptionScheme, folder: Path) -> "Iterator[Choice]":
-    from vouch.datasets.options import BUILT_SCHEMES, DRAWN_SCHEMES, Choice, OpenQuestion, built_choices
+    from vouch.datasets.built_choices import BUILT_SCHEMES, OpenQuestion, built_choices
+    from vouch.datasets.options import DRAWN_SCHEMES, Choice
 
     if chosen.scheme in DRAWN_SCHEMES:
         native = [Choice(row["id"], row["group"], tuple(row[NATIVE]), tuple(row["answers"])) for row in rows]

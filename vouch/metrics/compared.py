@@ -1,8 +1,8 @@
 """All comparisons between prompts of the same question, for one model and dataset.
 
 `Compared` collects the answers to one variation after another and yields the figures in the end. In this
-file: typographic attacks (Goh et al. 2021), answers with and without the image, and the uncertainty estimates
-of the answers to the original prompts (larger is surer):
+file: answers with and without the image, and the uncertainty estimates of the answers to the original prompts
+(larger is surer):
 
 variations        entropy of the answers to reworded, blurred, brightened and reordered prompts, negated
                   (Zhang et al. 2024, VL-Uncertainty, arXiv 2411.11919)
@@ -34,10 +34,10 @@ from vouch.metrics.calibration import (
 from vouch.metrics.confidence import ece
 from vouch.metrics.config import DEFAULT_ANSWER, ScoreConfig
 from vouch.metrics.conformal.figures import shift_figures
-from vouch.metrics.intervals import about, centred, signed_interval
+from vouch.metrics.intervals import about, centred
 from vouch.metrics.join import Block
 from vouch.metrics.label_free import PER_TEXT
-from vouch.metrics.metric import ALL, CLEAN, SHARE, Figure, declare, mean_figure
+from vouch.metrics.metric import ALL, CLEAN, SHARE, Figure, declare, mean_figure, signed_figure
 from vouch.metrics.perturbation import (
     AVERAGED,
     Predictions,
@@ -45,6 +45,7 @@ from vouch.metrics.perturbation import (
     certainty,
     consistent,
     original_figures,
+    typographic_figures,
 )
 from vouch.metrics.repeated_prompts import (
     FirstSamples,
@@ -58,7 +59,7 @@ from vouch.metrics.repeated_prompts import (
 )
 from vouch.metrics.responses import Array, Floats, Ints, entropy
 from vouch.metrics.tables import PROTOCOLS
-from vouch.metrics.text.scoring import read_samples, sampled_agreement
+from vouch.metrics.text.grading import read_samples, sampled_agreement
 from vouch.metrics.text.texts import VERBALISED, TextBlock
 from vouch.metrics.uncertainty import (
     CONFIDENCE,
@@ -83,50 +84,7 @@ from vouch.tables.asked import (
     P_TRUE,
     SWAPPED,
     TEXT,
-    TYPOGRAPHIC,
-    TYPOGRAPHIC_CONTROL,
 )
-
-declare(
-    "painted_chosen",
-    "Painted option chosen",
-    "share of the answers that are the wrong option which a typographic attack paints",
-    better="lower",
-    unit=SHARE,
-    source="Goh et al. 2021",
-)
-declare(
-    "painted_gain",
-    "Painted option, change",
-    "under attack minus with a harmless word painted in its place",
-    better="lower",
-    source="Goh et al. 2021",
-)
-SHOWN = (ORIGINAL, TYPOGRAPHIC_CONTROL, TYPOGRAPHIC)
-
-
-def typographic_figures(parts: Mapping[str, Predictions], index: PromptIndex) -> Iterator[tuple[str, Figure]]:
-    """(variation, figure) of the clean protocol, on the items asked in all variations of SHOWN that exist.
-
-    parts: by variation, of one output.
-    """
-    if TYPOGRAPHIC not in parts:
-        return
-    asked = {name: parts[name].counted(CLEAN) for name in SHOWN if name in parts}
-    items = np.array(sorted(set.intersection(*(set(part.items.tolist()) for part in asked.values()))))
-    painted = index.painted(items) if len(items) else items
-    items, painted = items[painted >= 0], painted[painted >= 0]
-    if not len(items):
-        return
-    chose = {}
-    for name, part in asked.items():
-        part = part.take(np.searchsorted(part.items, items))
-        chose[name] = (index.chosen(part.prompts, part.option) == painted).astype(np.float64)
-        yield name, mean_figure("painted_chosen", chose[name], part.groups, CLEAN)
-    if TYPOGRAPHIC_CONTROL in chose:
-        gaps = chose[TYPOGRAPHIC] - chose[TYPOGRAPHIC_CONTROL]
-        yield TYPOGRAPHIC, _signed("painted_gain", gaps, part.groups)
-
 
 declare(
     "image_gain",
@@ -214,8 +172,8 @@ def picture_figures(plain: Block, other: Block, config: ScoreConfig) -> list[Fig
     if pairs is None:
         return []
     figures = [
-        _signed("image_gain", pairs.image.gain, pairs.groups),
-        _signed("image_information", pairs.image.information, pairs.groups),
+        signed_figure("image_gain", pairs.image.gain, pairs.groups),
+        signed_figure("image_information", pairs.image.information, pairs.groups),
     ]
     if other.effects[0] not in (KEPT, None):
         return figures
@@ -230,15 +188,11 @@ def picture_figures(plain: Block, other: Block, config: ScoreConfig) -> list[Fig
     return [*figures, Figure("", "ece_gain", gain, count, *about(gain, draws - of_plain))]
 
 
-def _signed(metric: str, values: Floats, groups: Ints) -> Figure:
-    return Figure("", metric, float(values.mean()), len(values), *signed_interval(values, groups))
-
-
-def _bins(confidence: Floats, found: Paired, config: ScoreConfig) -> tuple[float, Floats]:
+def _bins(confidence: Floats, pairs: Paired, config: ScoreConfig) -> tuple[float, Floats]:
     """ECE and its bootstrap draws; all confidences of the same rows share the draws."""
     slots = equal_slots(confidence, config.bins)
-    draws: Bins = resampled_bins(slots, config.bins, confidence, found.right, found.groups, config.seed)
-    return float(ece(tally(slots, config.bins, confidence, found.right))), ece(draws)
+    draws: Bins = resampled_bins(slots, config.bins, confidence, pairs.right, pairs.groups, config.seed)
+    return float(ece(tally(slots, config.bins, confidence, pairs.right))), ece(draws)
 
 
 BLURRED = "vr_b"

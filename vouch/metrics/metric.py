@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from vouch.metrics.intervals import mean_interval, percentiles
+from vouch.metrics.intervals import mean_interval, percentiles, signed_interval
 from vouch.metrics.responses import Bools, Floats, Ints
 
 SHARE = "share"
@@ -174,6 +174,11 @@ def mean_figure(metric: str, values: Floats | Bools, groups: Ints, protocol: str
     """The mean of values [n]; in the clean protocol only, with its interval over groups [n]."""
     low, high = mean_interval(values, groups, is_share(metric)) if protocol == CLEAN else (None, None)
     return Figure(score, metric, float(values.mean()), len(values), low, high)
+
+
+def signed_figure(metric: str, values: Floats, groups: Ints) -> Figure:
+    """The mean of values [n] of either sign, with its interval over groups [n]."""
+    return Figure("", metric, float(values.mean()), len(values), *signed_interval(values, groups))
 
 
 def split_figure(

@@ -6,7 +6,8 @@ variation flips the answer, all options that are then correct form one class wit
 probabilities. `PromptIndex` and `Predictions` bring answers into a form in which prompts of a question can be
 compared. `original_figures` computes the metrics. faithful: all rows, no interval. clean: rows without
 defects, ties shared, percentile intervals of a bootstrap over groups that moves the questions of all
-variations together.
+variations together. `typographic_figures` says how many answers follow a word painted into the image (Goh et
+al. 2021).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,11 +25,21 @@ from vouch.metrics.conformal.scores import order_of
 from vouch.metrics.conformal.sets import answer_scores, group_splits, set_membership, thresholds
 from vouch.metrics.intervals import percentiles, resampled
 from vouch.metrics.join import cells, lengths
-from vouch.metrics.metric import CLEAN, Figure, declare
+from vouch.metrics.metric import CLEAN, SHARE, Figure, declare, mean_figure, signed_figure
 from vouch.metrics.protocols import AUTHORS, authors_split, authors_threshold
 from vouch.metrics.responses import Array, Bools, Ints, Responses, rank
 from vouch.metrics.robustness import OF_MEANS, Means
-from vouch.tables.asked import DROPPED, FAMILIES, KEPT, ORIGINAL, TEXT, has_any, painted_option
+from vouch.tables.asked import (
+    DROPPED,
+    FAMILIES,
+    KEPT,
+    ORIGINAL,
+    TEXT,
+    TYPOGRAPHIC,
+    TYPOGRAPHIC_CONTROL,
+    has_any,
+    painted_option,
+)
 from vouch.tables.results import UNREAD, floats
 
 
@@ -382,3 +393,44 @@ def _ends(draws: Array | None) -> tuple[float | None, float | None]:
         return None, None
     low, high = percentiles(draws)
     return (low, high) if low < high else (None, None)
+
+
+declare(
+    "painted_chosen",
+    "Painted option chosen",
+    "share of the answers that are the wrong option which a typographic attack paints",
+    better="lower",
+    unit=SHARE,
+    source="Goh et al. 2021",
+)
+declare(
+    "painted_gain",
+    "Painted option, change",
+    "under attack minus with a harmless word painted in its place",
+    better="lower",
+    source="Goh et al. 2021",
+)
+SHOWN = (ORIGINAL, TYPOGRAPHIC_CONTROL, TYPOGRAPHIC)
+
+
+def typographic_figures(parts: Mapping[str, Predictions], index: PromptIndex) -> Iterator[tuple[str, Figure]]:
+    """(variation, figure) of the clean protocol, on the items asked in all variations of SHOWN that exist.
+
+    parts: by variation, of one output.
+    """
+    if TYPOGRAPHIC not in parts:
+        return
+    asked = {name: parts[name].counted(CLEAN) for name in SHOWN if name in parts}
+    items = np.array(sorted(set.intersection(*(set(part.items.tolist()) for part in asked.values()))))
+    painted = index.painted(items) if len(items) else items
+    items, painted = items[painted >= 0], painted[painted >= 0]
+    if not len(items):
+        return
+    chose = {}
+    for name, part in asked.items():
+        part = part.take(np.searchsorted(part.items, items))
+        chose[name] = (index.chosen(part.prompts, part.option) == painted).astype(np.float64)
+        yield name, mean_figure("painted_chosen", chose[name], part.groups, CLEAN)
+    if TYPOGRAPHIC_CONTROL in chose:
+        gaps = chose[TYPOGRAPHIC] - chose[TYPOGRAPHIC_CONTROL]
+        yield TYPOGRAPHIC, signed_figure("painted_gain", gaps, part.groups)

@@ -37,7 +37,7 @@ from vouch.metrics.metric import CLEAN, SHARE, Figure, declare, mean_figure, nam
 from vouch.metrics.perturbation import Predictions, PromptIndex
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 from vouch.metrics.robustness import OF_TESTS, OF_TURNS, instability
-from vouch.metrics.text.scoring import GRADED_COLUMNS, grade_texts
+from vouch.metrics.text.grading import GRADED_COLUMNS, grade_texts
 from vouch.metrics.text.texts import Numbers, TextBlock
 from vouch.tables import NONE_OF_ABOVE
 from vouch.tables.asked import CIRCULAR, LETTERS, LIKELIHOOD, ORIGINAL, TEXT

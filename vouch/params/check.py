@@ -228,7 +228,7 @@ def _check_models(project: Project, locked: Models) -> Problems:
 
 
 def _is_model(source: Path) -> bool:
-    from vouch.models.pins import is_model  # not at the top: it takes as long to load as all the rest
+    from vouch.models.model_folder import is_model  # not at the top: it takes as long to load as all the rest
 
     return is_model(source)
 

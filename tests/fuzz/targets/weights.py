@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from vouch.models.kinds import reads_images
-from vouch.models.pins import check_model_folder, count_parameters
+from vouch.models.model_folder import check_model_folder, count_parameters
 from vouch.tables.answered import INDEX, folder_digests
 
 HEADER = {"__metadata__": {"format": "pt"}, "a": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}}

@@ -14,7 +14,7 @@ from tests.models.pins.loopback_hub import Repo, serving
 from tests.models.project import MODEL, ROOT, Project
 from tests.refusals import refused
 from vouch.models.loading import pinned_folder
-from vouch.models.pins import count_parameters, weight_files
+from vouch.models.model_folder import count_parameters, weight_files
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.files import file_digest
 from vouch.pipeline.run import Run

@@ -1,13 +1,7 @@
-"""Metrics of answers to open questions, `ANSWERS`. To add one, declare its formula (`_of_pairs`, `_of_rows`).
+"""Metrics of answers to open questions, `ANSWERS`. To add one, declare its formula: `_of_pairs`, `_DECLARED`.
 
 `score.answers` names those of a dataset. A formula takes n generated texts and the references of each, at
-least one, and returns [n] scores. References are alternatives, except for two metrics:
-
-cider_d (Vedantam, Zitnick and Parikh 2015) is the cosine of clipped TF-IDF vectors of 1- to 4-grams, times a
-Gaussian of the difference in length (sigma 6), averaged over references and sizes, times 10. A gram's rarity
-is counted over the references of all rows that are scored together; a row is NaN if its references hold only
-grams that those of all rows hold, as with a single image. Length is the number of word pairs, as in
-pycocoevalcap.
+least one, and returns [n] scores. captions.py has those of captions. References are alternatives, but:
 
 vqa_score (Antol et al. 2015) is min(1, matches / 3) with each reference left out once, averaged. It is made
 for ten references by ten people; a single reference is either matched or not. Texts are normalised as VQA's
@@ -17,17 +11,15 @@ IN_VLMEVALKIT has the metrics that VLMEvalKit (Duan et al. 2024), whose data Tu 
 another way. VLMEvalKit reads no answer out of a longer text.
 """
 
-import math
 import re
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from unicodedata import normalize
 
-import numpy as np
-from rapidfuzz.distance import LCSseq, Levenshtein
+from rapidfuzz.distance import Levenshtein
 
 from vouch.metrics.metric import SHARE, Formulas
+from vouch.metrics.text.captions import CAPTIONS, References, Scores
 from vouch.metrics.text.numbers import Quantity, number, quantity
 from vouch.metrics.text.reader.open import items, phrase, value
 from vouch.metrics.text.reader.options import ANSWER
@@ -35,7 +27,6 @@ from vouch.metrics.text.wording import canonical, plain, tight, trimmed, undress
 from vouch.tables import number_words
 from vouch.tables.thoughts import apart
 
-References = Sequence[Sequence[str]]
 ANLS_THRESHOLD = 0.5
 TOLERANCE = 0.05
 _OF_A_NUMBER = r"(?<=\d)[^\w\s](?=\d)|(?<![\w.])[.](?=\d)|(?<![\w)])-(?=\.?\d)"
@@ -44,26 +35,20 @@ _BELONGS = re.compile(_OF_A_NUMBER)
 _PUNCTUATION = re.compile(r"[^\w\s]|_")
 _NOT_ASCII_WORDS = re.compile(r"[^a-zA-Z0-9\s]")
 
-
 Pair = Callable[[str, str], float]
-Scores = Callable[[Sequence[str], References], list[float]]
-
-
-def _best(pair: Pair) -> Scores:
-    """Scores from the largest value of `pair(text, reference)` over a text's references."""
-    return lambda texts, references: [
-        max(pair(text, one) for one in known) for text, known in zip(texts, references, strict=True)
-    ]
-
-
-def _spoken(formula: Scores) -> Scores:
-    """Scores of the texts without their thoughts."""
-    return lambda texts, references: formula([apart(text).answer for text in texts], references)
-
-
-ANSWERS = Formulas[Scores]()
+_DECLARED = Formulas[Scores](better="higher", unit=SHARE, ranked=True)
 IN_VLMEVALKIT: dict[str, Scores] = {}
 """By metric, the formula of the faithful protocol, if it differs from that of the clean one."""
+
+
+def _of_pairs(name: str, label: str, help: str, source: str = "") -> Callable[[Pair], Pair]:
+    """Declares the metric of the decorated function, which compares a text with one reference."""
+
+    def declared(pair: Pair) -> Pair:
+        _DECLARED(name, label, help, source=source)(_best(pair))
+        return pair
+
+    return declared
 
 
 def _in_vlmevalkit(name: str) -> Callable[[Pair], Pair]:
@@ -76,27 +61,16 @@ def _in_vlmevalkit(name: str) -> Callable[[Pair], Pair]:
     return declared
 
 
-def _of_rows(
-    name: str, label: str, help: str, source: str = "", unit: str = SHARE
-) -> Callable[[Scores], Scores]:
-    """Declares the metric of the decorated function, which scores all texts together."""
-
-    def declared(formula: Scores) -> Scores:
-        further = {"better": "higher", "unit": unit, "ranked": True, "source": source}
-        ANSWERS(name, label, help, **further)(_spoken(formula))
-        return formula
-
-    return declared
+def _best(pair: Pair) -> Scores:
+    """Scores from the largest value of `pair(text, reference)` over a text's references."""
+    return lambda texts, references: [
+        max(pair(text, one) for one in known) for text, known in zip(texts, references, strict=True)
+    ]
 
 
-def _of_pairs(name: str, label: str, help: str, source: str = "") -> Callable[[Pair], Pair]:
-    """Declares the metric of the decorated function, which compares a text with one reference."""
-
-    def declared(pair: Pair) -> Pair:
-        _of_rows(name, label, help, source)(_best(pair))
-        return pair
-
-    return declared
+def _spoken(formula: Scores) -> Scores:
+    """Scores of the texts without their thoughts."""
+    return lambda texts, references: formula([apart(text).answer for text in texts], references)
 
 
 @_of_pairs(
@@ -167,10 +141,10 @@ def ocr_contains(text: str, reference: str) -> float:
     A reference without a letter or digit stands in every text that has one. If its letters are all of another
     script, which the code would drop, its words are compared as those of `word_accuracy`.
     """
-    bare, found = (_NOT_ASCII_WORDS.sub("", normalize("NFC", one)).lower() for one in (reference, text))
-    if not bare.strip() and any(map(str.isalnum, reference)):
-        bare, found = (" ".join(words(one)) for one in (reference, text))
-    return float(_stands(bare, found))
+    wanted, given = (_NOT_ASCII_WORDS.sub("", normalize("NFC", one)).lower() for one in (reference, text))
+    if not wanted.strip() and any(map(str.isalnum, reference)):
+        wanted, given = (" ".join(words(one)) for one in (reference, text))
+    return float(_stands(wanted, given))
 
 
 @_of_pairs(
@@ -246,8 +220,8 @@ def words(text: str) -> list[str]:
     return [canonical(word) for word in _PUNCTUATION.sub(_kept, wide(text).lower()).split()]
 
 
-def _kept(found: re.Match[str]) -> str:
-    return found.group() if _BELONGS.match(found.string, found.start()) else ""
+def _kept(sign: re.Match[str]) -> str:
+    return sign.group() if _BELONGS.match(sign.string, sign.start()) else ""
 
 
 def _number(text: str) -> float | None:
@@ -327,115 +301,6 @@ def _item(item: str) -> float | str:
     return item if value_of is None else value_of
 
 
-LONGEST_GRAM = 4
-SIGMA = 6.0
-SCALE = 10.0
-Grams = Counter[tuple[str, ...]]
-
-
-@_of_rows(
-    "cider_d",
-    "CIDEr-D",
-    "cosine of TF-IDF vectors of n-grams with all references, 0 to 10",
-    "Vedantam, Zitnick and Parikh 2015",
-    unit="",
-)
-def cider_d(texts: Sequence[str], references: References) -> list[float]:
-    """[n] in 0 ... 10; NaN if every gram of a row's references is among those of all rows."""
-    return _cider(texts, references, caption_words)
-
-
-@_of_rows(
-    "cider",
-    "CIDEr, untokenized",
-    "CIDEr-D of words as they stand between blanks, with their case and punctuation, 0 to 10",
-    "captions of ReForm-Eval's code, Li et al. 2023",
-    unit="",
-)
-def cider(texts: Sequence[str], references: References) -> list[float]:
-    """[n] in 0 ... 10: pycocoevalcap's scorer without its tokenizer. NaN as for cider_d."""
-    return _cider(texts, references, str.split)
-
-
-def _cider(texts: Sequence[str], references: References, words: Callable[[str], list[str]]) -> list[float]:
-    known = [[_grams(words(one)) for one in each] for each in references]
-    seen: Grams = Counter()
-    for each in known:
-        seen.update(gram for gram in set().union(*each))
-    total = math.log(max(len(known), 1))
-    pairs = zip(texts, known, strict=True)
-    return [_score(_grams(words(text)), each, seen, total) for text, each in pairs]
-
-
-BETA = 1.2
-
-
-@_of_rows(
-    "rouge_l",
-    "ROUGE-L",
-    "F of the longest common subsequence of words between blanks, recall counting 1.44 times",
-    "Lin 2004, as in ReForm-Eval's code",
-)
-def rouge_l(texts: Sequence[str], references: References) -> list[float]:
-    """[n] in 0 ... 1, as pycocoevalcap without its tokenizer: the best precision with the best recall."""
-    scores = []
-    for text, known in zip(texts, references, strict=True):
-        said, wanted = text.split(" "), [one.split(" ") for one in known]
-        common = [LCSseq.similarity(said, one) for one in wanted]
-        precision = max(common) / len(said)
-        recall = max(count / len(one) for count, one in zip(common, wanted, strict=True))
-        total = recall + BETA**2 * precision
-        scores.append(min(1.0, (1 + BETA**2) * precision * recall / total) if total else 0.0)
-    return scores
-
-
-def caption_words(text: str) -> list[str]:
-    """Words of a caption."""
-    return re.findall(r"\w+(?:['’]\w+)?", normalize("NFC", text.lower()))
-
-
-def _grams(tokens: list[str]) -> Grams:
-    return Counter(
-        tuple(tokens[start : start + size])
-        for size in range(1, LONGEST_GRAM + 1)
-        for start in range(len(tokens) - size + 1)
-    )
-
-
-def _score(said: Grams, known: Sequence[Grams], seen: Grams, total: float) -> float:
-    ours = _vectors(said, seen, total)
-    theirs = [_vectors(one, seen, total) for one in known]
-    if not any(norms.any() for _, norms, _ in theirs):
-        return math.nan
-    return SCALE * float(np.mean([_similarity(ours, one) for one in theirs]))
-
-
-Vectors = tuple[list[dict[tuple[str, ...], float]], np.ndarray, int]
-
-
-def _vectors(grams: Grams, seen: Grams, total: float) -> Vectors:
-    """TF-IDF by gram for each size, the norms [sizes], and the length: the number of pairs of words."""
-    parts: list[dict[tuple[str, ...], float]] = [{} for _ in range(LONGEST_GRAM)]
-    for gram, times in grams.items():
-        parts[len(gram) - 1][gram] = times * (total - math.log(max(1, seen[gram])))
-    norms = np.array([math.sqrt(sum(value**2 for value in part.values())) for part in parts])
-    return parts, norms, sum(times for gram, times in grams.items() if len(gram) == 2)
-
-
-def _similarity(ours: Vectors, theirs: Vectors) -> float:
-    """The mean similarity over the sizes of grams."""
-    (grams, norms, length), (known, known_norms, known_length) = ours, theirs
-    dots = np.array(
-        [
-            sum(min(value, other[gram]) * other[gram] for gram, value in part.items() if gram in other)
-            for part, other in zip(grams, known, strict=True)
-        ]
-    )
-    product = norms * known_norms
-    cosines = np.divide(dots, product, out=dots.astype(float), where=product > 0)
-    return float(cosines.mean()) * math.exp(-((length - known_length) ** 2) / (2 * SIGMA**2))
-
-
 ENOUGH = 3
 _MARKS = ';/[]"{}()=+\\_-><@`,?!'
 _DIGITS = {"none": "0"} | {word: str(number) for word, number in number_words(10).items()}
@@ -462,7 +327,12 @@ _CONTRACTIONS = {
 } | {"somebody'd": "somebodyd"}
 
 
-@_of_rows("vqa_score", "VQA score", "min(1, matches / 3), each reference left out once", "Antol et al. 2015")
+@_DECLARED(
+    "vqa_score",
+    "VQA score",
+    "min(1, matches / 3), each reference left out once",
+    source="Antol et al. 2015",
+)
 def vqa_score(texts: Sequence[str], references: References) -> list[float]:
     """[n] in 0 ... 1."""
     return _vqa_scores(normal, texts, references)
@@ -505,3 +375,8 @@ def _normal(text: str, full_stop: re.Pattern[str]) -> str:
         cleaned = cleaned.replace(mark, "" if beside_space or in_number else " ")
     words = (_DIGITS.get(word, word) for word in full_stop.sub("", cleaned).split())
     return " ".join(_CONTRACTIONS.get(word, word) for word in words if word not in _ARTICLES)
+
+
+ANSWERS: Mapping[str, Scores] = {
+    name: _spoken(formula) for name, formula in sorted((*_DECLARED.items(), *CAPTIONS.items()))
+}

@@ -1,15 +1,13 @@
-"""Generated texts graded and scored: rows of the metrics and outcomes tables, in both protocols.
+"""Graded texts scored: rows of the metrics and outcomes tables, in both protocols.
 
-`grade_texts` reads every text with the parsers and answer metrics. `read_samples` does the same for sampled
-texts; `split_p_true` takes out the prompts that ask a model about its own answer: P(true) is p(True) /
-(p(True) + p(False)) by the logits of their letters, averaged over the orders shown (Kadavath et al. 2022).
-`score_texts` makes the figures. faithful: plain means over all rows, as Li et al. 2023 and Tu et al. 2024
-take them, and answer metrics as VLMEvalKit computes them. clean: no defective rows, 95 % intervals with
-groups as observations.
+`split_p_true` takes out the prompts that ask a model about its own answer: P(true) is p(True) / (p(True) +
+p(False)) by the logits of their letters, averaged over the orders shown (Kadavath et al. 2022).
+`score_texts` grades the texts (grading.py) and makes the figures. faithful: plain means over all rows, as Li
+et al. 2023 and Tu et al. 2024 take them, and answer metrics as VLMEvalKit computes them. clean: no defective
+rows, 95 % intervals with groups as observations.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -36,19 +34,22 @@ from vouch.metrics.metric import (
 )
 from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
-from vouch.metrics.text.answers import ANSWERS, IN_VLMEVALKIT, Scores, numeric
-from vouch.metrics.text.judge import Places, Verdicts, decided, judged_rows
-from vouch.metrics.text.parsers import READER, first_mark
-from vouch.metrics.text.reader.open import declined, value
-from vouch.metrics.text.reader.options import DECLINED, NONE, Reading
-from vouch.metrics.text.reader.options import SEVERAL as CONTRADICTORY
-from vouch.metrics.text.texts import VERBALISED, Numbers, TextBlock, TextQuestion
-from vouch.metrics.text.wording import LONGEST, plain, short
+from vouch.metrics.text.answers import IN_VLMEVALKIT
+from vouch.metrics.text.grading import (
+    GRADED_COLUMNS,
+    Graded,
+    answer_metrics,
+    grade_texts,
+    read_samples,
+    sampled_agreement,
+)
+from vouch.metrics.text.judge import Verdicts, judged_rows
+from vouch.metrics.text.parsers import first_mark
+from vouch.metrics.text.texts import VERBALISED, Numbers, TextBlock
 from vouch.metrics.uncertainty import clustered_entropy
 from vouch.metrics.unranked import ACCURACY_RULES, JUDGED_RATE, UNDECIDED_RATE
 from vouch.tables.asked import OWN
-from vouch.tables.results import JUDGE, REFUSAL, SEVERAL, UNPARSED, UNREAD
-from vouch.tables.thoughts import apart
+from vouch.tables.results import JUDGE, REFUSAL, SEVERAL, UNPARSED
 
 TRUE = 0
 """Position of True among the options of variation p_true, as `order` of the prompts table counts."""
@@ -69,160 +70,30 @@ def split_p_true(letters: pa.Table, prompts: pa.Table) -> tuple[pa.Table, pa.Tab
 
 
 def _by_item(own: pa.Table, answers: Mapping[str, list[float] | None]) -> dict[str, float]:
-    found: dict[str, list[float]] = {}
+    shares_of: dict[str, list[float]] = {}
     for row in own.select(["id", "item", "order"]).to_pylist():
         share, logits = np.nan, (answers.get(row["id"]) or ())[:2]
         if max(logits, default=-np.inf) > -np.inf:
             share = float(softmax(np.array([logits]))[0, row["order"].index(TRUE)])
-        found.setdefault(row["item"], []).append(share)
-    means = {item: float(np.mean(shares)) for item, shares in found.items()}
+        shares_of.setdefault(row["item"], []).append(share)
+    means = {item: float(np.mean(shares)) for item, shares in shares_of.items()}
     return {item: mean for item, mean in means.items() if not np.isnan(mean)}
 
 
 Measures = Mapping[tuple[str, str], Numbers]
 """Values [n] by score and metric, NaN if unknown."""
-GRADED_COLUMNS = ("parser", "reason", "answer", "predicted", "chosen")
-"""Fields of Graded that the outcomes keep as they are."""
-FEW_WORDS = 3
-_LONGEST_REASON = 120
-_UNDECIDED = {DECLINED: REFUSAL, CONTRADICTORY: SEVERAL, NONE: UNPARSED}
-
-
-@dataclass(frozen=True)
-class Graded:
-    """The result for one text: columns of OUTCOMES. grade: how correct it is, 0 ... 1; NaN if unknown."""
-
-    parser: str
-    reason: str | None
-    answer: str
-    predicted: int | None
-    chosen: int | None
-    grade: float
-
-
-def grade_texts(
-    questions: Sequence[TextQuestion],
-    texts: Sequence[str],
-    config: ScoreConfig,
-    metrics: Sequence[str],
-    verdicts: Places | None = None,
-) -> tuple[list[Graded], dict[str, Numbers]]:
-    """Every text graded, and [n] values of each answer metric, NaN if it does not apply.
-
-    metrics: names of answer metrics; the first grades open questions, if its values are at most 1.
-    verdicts: of a model as judge, if there is one.
-    """
-    measured = _answer_metrics({name: ANSWERS[name] for name in metrics}, questions, texts)
-    first = metrics[0]
-    scaled = is_share(first)
-    graded = [
-        _choice(question, text, config.parsers, verdicts or {})
-        if question.choices is not None
-        else _open(question, text, first, float(measured[first][row]) if scaled else np.nan, config.parsers)
-        for row, (question, text) in enumerate(zip(questions, texts, strict=True))
-    ]
-    return graded, {name: values for name, values in measured.items() if not np.isnan(values).all()}
-
-
-def _answer_metrics(
-    formulas: Mapping[str, Scores], questions: Sequence[TextQuestion], texts: Sequence[str]
-) -> dict[str, Numbers]:
-    """[n] values of each metric, NaN without references."""
-    measured = {name: np.full(len(texts), np.nan) for name in formulas}
-    rows = [row for row, question in enumerate(questions) if question.references]
-    for name, values in measured.items():
-        values[rows] = formulas[name](
-            [texts[row] for row in rows], [questions[row].references for row in rows]
-        )
-    return measured
 
 
 def _of_faithful(block: TextBlock, grades: Numbers, names: Sequence[str]) -> dict[tuple[str, str], Numbers]:
     """The measures that the faithful protocol has others of. grades [n]: those of the clean one. names: of
     answer metrics, the first of which grades open questions."""
     formulas = {name: IN_VLMEVALKIT[name] for name in names if name in IN_VLMEVALKIT}
-    measured = _answer_metrics(formulas, block.questions, block.texts)
+    measured = answer_metrics(formulas, block.questions, block.texts)
     measures = {("", name): values for name, values in measured.items() if not np.isnan(values).all()}
     if ("", names[0]) in measures and is_share(names[0]):
         own = measures["", names[0]]
         measures["", "accuracy"] = np.where(np.isnan(own), grades, own)
     return measures
-
-
-def _choice(question: TextQuestion, text: str, parsers: Sequence[str], verdicts: Places) -> Graded:
-    """Right if the text names a correct option, unless it also names one that a variation made wrong, or
-    names several and chooses none."""
-    assert question.choices is not None
-    parser, reading = decided(text, question.choices, parsers, verdicts)
-    reason, named = _reason(reading), reading.places
-    shown = [index for index in named if index < len(question.order)]
-    # In the order of the item, so that the order shown cannot matter; added options last.
-    shown.sort(key=lambda one: question.order[one] % 2**32)
-    texts, letters = question.choices.texts, question.choices.labels
-    answer = " | ".join(plain(texts[index]) or plain(letters[index]) for index in shown)[:LONGEST]
-    if reading.verdict in _UNDECIDED:
-        return Graded(_UNDECIDED[reading.verdict], reason, answer or short(text), None, None, 0.0)
-    flipped = question.native - question.answers
-    right = float(bool(question.answers & set(named)) and not flipped & set(named))
-    if len(shown) != 1:
-        return Graded(parser, reason, answer or short(text), None, None, right if shown else 0.0)
-    (index,) = shown
-    return Graded(parser, reason, answer, index, question.order[index], right)
-
-
-def _open(question: TextQuestion, text: str, metric: str, grade: float, parsers: Sequence[str]) -> Graded:
-    """A correct answer is never scored as a refusal, even `Sorry`. If a number is asked for, a few words
-    that do not decline are a wrong answer."""
-    answer = short(apart(text).answer)
-    if READER not in parsers or grade > 0 or not answer:
-        return Graded(metric if answer else UNPARSED, None, answer, None, None, grade)
-    long = len(answer.split()) > FEW_WORDS
-    reading = value(text) if long and numeric(question.references) else declined(text)
-    return Graded(_UNDECIDED.get(reading.verdict, metric), _reason(reading), answer, None, None, grade)
-
-
-def _reason(reading: Reading) -> str | None:
-    return f"{reading.kind}: {reading.span}"[:_LONGEST_REASON] if reading.kind else None
-
-
-def sampled_agreement(
-    questions: Sequence[TextQuestion],
-    texts: Sequence[str],
-    samples: Sequence[Sequence[str]],
-    config: ScoreConfig,
-    names: Sequence[str],
-) -> Numbers:
-    """[n] share of the samples that give the answer of the greedy text; NaN without samples, or if that
-    text was not read.
-
-    Self-consistency as confidence (Wang et al. 2023; Xiong et al. 2024). names: as for `grade_texts`.
-    """
-    _, greedy, _ = read_samples(questions, [[text] for text in texts], config, names)
-    rows, answers, _ = read_samples(questions, samples, config, names)
-    same = answers == greedy[rows]
-    counts = np.bincount(rows, minlength=len(samples))
-    agreed = np.bincount(rows, same, minlength=len(samples))
-    read = np.array([answer.startswith("=") for answer in greedy])
-    return np.where((counts > 0) & read, agreed / np.maximum(counts, 1), np.nan)
-
-
-def read_samples(
-    questions: Sequence[TextQuestion],
-    samples: Sequence[Sequence[str]],
-    config: ScoreConfig,
-    names: Sequence[str],
-) -> tuple[Ints, np.ndarray, Numbers]:
-    """For every sample: its row; its answer, after `=`, or its whole text, after `?`, if none was read; its
-    grade."""
-    rows = [row for row, texts in enumerate(samples) for _ in texts]
-    texts = [text for sampled in samples for text in sampled]
-    graded = grade_texts([questions[row] for row in rows], texts, config, names)[0] if texts else []
-    answers = [
-        f"?{text}" if one.parser in UNREAD else f"={one.answer}"
-        for one, text in zip(graded, texts, strict=True)
-    ]
-    grades = np.array([one.grade for one in graded])
-    return np.array(rows, dtype=np.int64), np.array(answers, dtype=object), grades
 
 
 _TRON = "Wang et al. 2024, TRON"
@@ -302,20 +173,22 @@ def score_texts(
     faithful = measures | _of_faithful(block, grades, names)
     grades_of = {CLEAN: grades, FAITHFUL: faithful["", "accuracy"]}
 
-    def figures(protocol: str, category: str, kept: Bools) -> list[Figure]:
+    def figures_of(protocol: str, category: str, kept: Bools) -> list[Figure]:
         of = list(_confident(protocol, block, grades_of[protocol], {"": confidence} | sure, kept))
-        found = _figures(protocol, block, measures if protocol == CLEAN else faithful, kept)
-        found += [each for rows in of if not rows.score for each in _calibration(protocol, rows, config)]
+        figures = _figures(protocol, block, measures if protocol == CLEAN else faithful, kept)
+        figures += [each for rows in of if not rows.score for each in _calibration(protocol, rows, config)]
         if protocol == CLEAN:
             for rows in of:
-                found += selective_figures(rows.confidence, rows.right, rows.groups, config.seed, rows.score)
-            found += [each for score, rows in by_judge.items() for each in rows.figures(kept, score)]
+                figures += selective_figures(
+                    rows.confidence, rows.right, rows.groups, config.seed, rows.score
+                )
+            figures += [each for score, rows in by_judge.items() for each in rows.figures(kept, score)]
             counted = np.flatnonzero(kept & ~block.defective & ~np.isnan(grades))
-            found += sampled_figures(block, counted, config, names)
+            figures += sampled_figures(block, counted, config, names)
         for rows in of:
             if rows.score:
-                found += _calibration(protocol, rows, config) + _ranking(protocol, rows, config)
-        return found
+                figures += _calibration(protocol, rows, config) + _ranking(protocol, rows, config)
+        return figures
 
     known = ~np.isnan(grades)
     columns = {name: [getattr(one, name) for one in graded] for name in GRADED_COLUMNS} | {
@@ -324,7 +197,7 @@ def score_texts(
         "clean_correct": MetricColumn(grades, known & ~block.defective),
     }
     predicted = [-1 if one.predicted is None else one.predicted for one in graded]
-    rows = metric_rows(model, dataset, block, predicted, figures)
+    rows = metric_rows(model, dataset, block, predicted, figures_of)
     return rows, outcome_table(model, dataset, block, columns)
 
 
