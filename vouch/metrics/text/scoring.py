@@ -34,10 +34,11 @@ from vouch.metrics.metric import (
     mean_figure,
     split_figure,
 )
-from vouch.metrics.responses import Bools, Ints
+from vouch.metrics.responses import Bools, Floats, Ints
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
 from vouch.metrics.text.answers import ANSWERS, IN_VLMEVALKIT, numeric
 from vouch.metrics.text.captions import Scores
+from vouch.metrics.text.corpus import OF_CORPUS, corpus_figures, corpus_sums
 from vouch.metrics.text.judge import Places, Verdicts, decided, judged_rows
 from vouch.metrics.text.parsers import READER, first_mark
 from vouch.metrics.text.reader.open import declined, value
@@ -110,10 +111,11 @@ def grade_texts(
 ) -> tuple[list[Graded], dict[str, Numbers]]:
     """Every text graded, and [n] values of each answer metric, NaN if it does not apply.
 
-    metrics: names of answer metrics; the first grades open questions, if its values are at most 1.
+    metrics: names of answer metrics; the first grades open questions, if its values are at most 1. Those of
+    a whole corpus are left to `corpus_figures`.
     verdicts: of a model as judge, if there is one.
     """
-    measured = _answer_metrics({name: ANSWERS[name] for name in metrics}, questions, texts)
+    measured = _answer_metrics({name: ANSWERS[name] for name in metrics if name in ANSWERS}, questions, texts)
     first = metrics[0]
     scaled = is_share(first)
     graded = [
@@ -136,6 +138,14 @@ def _answer_metrics(
             [texts[row] for row in rows], [questions[row].references for row in rows]
         )
     return measured
+
+
+def of_corpus(
+    names: Sequence[str], questions: Sequence[TextQuestion], texts: Sequence[str]
+) -> dict[str, Floats]:
+    """[n, s] sums of the metrics of a whole corpus among the names; nothing if there are none."""
+    wanted = [name for name in names if name in OF_CORPUS]
+    return corpus_sums(wanted, texts, [one.references for one in questions]) if wanted else {}
 
 
 def _of_faithful(block: TextBlock, grades: Numbers, names: Sequence[str]) -> dict[tuple[str, str], Numbers]:
@@ -302,11 +312,15 @@ def score_texts(
         measures[VERBALISED, "stated_rate"] = (~np.isnan(sure[VERBALISED])).astype(float)
     faithful = measures | _of_faithful(block, grades, names)
     grades_of = {CLEAN: grades, FAITHFUL: faithful["", "accuracy"]}
+    summed = of_corpus(names, block.questions, block.texts)
 
     def figures(protocol: str, category: str, kept: Bools) -> list[Figure]:
         of = list(_confident(protocol, block, grades_of[protocol], {"": confidence} | sure, kept))
         found = _figures(protocol, block, measures if protocol == CLEAN else faithful, kept)
         found += [each for rows in of if not rows.score for each in _calibration(protocol, rows, config)]
+        if summed:
+            taken = kept & ~block.defective if protocol == CLEAN else kept
+            found += corpus_figures(summed, taken, block.numbers, protocol, config.seed)
         if protocol == CLEAN:
             for rows in of:
                 found += selective_figures(rows.confidence, rows.right, rows.groups, config.seed, rows.score)
