@@ -333,9 +333,12 @@ def test_open_answers_are_graded_by_the_metrics_of_their_dataset() -> None:
 
 def test_captions_have_their_own_metric_and_no_accuracy() -> None:
     said = {(item, 1): [f"a cat on mat {item}"] for item in range(3)}
-    rows = rows_of(said, references=["a cat on mat {item}"], settings=config(answers={"d": ["cider_d"]}))
+    settings = config(answers={"d": ["cider_d", "bleu_1"]})
+    rows = rows_of(said, references=["a cat on rug {item}"], settings=settings, broken=[2])
     assert ("faithful", "tests", SCORE, "accuracy") not in rows
     assert value(rows, "cider_d")[1] == 3
+    assert value(rows, "bleu_1") == (pytest.approx(4 / 5), 3)
+    assert value(rows, "bleu_1", "clean") == (pytest.approx(4 / 5), 2)
 
 
 def test_defective_questions_are_in_the_faithful_reading_alone() -> None:

@@ -19,6 +19,7 @@ from vouch.metrics.conformal.scores import SCORES, Settings
 from vouch.metrics.conformal.sets import STRATA
 from vouch.metrics.metric import MARGINAL
 from vouch.metrics.text.answers import ANSWERS
+from vouch.metrics.text.corpus import OF_CORPUS
 from vouch.metrics.text.parsers import DEFAULT_PARSERS, PARSERS
 from vouch.pipeline.errors import did_you_mean
 from vouch.tables import HEADLINE
@@ -95,6 +96,14 @@ def _known(table: Mapping[str, object]) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _grading(names: list[str]) -> list[str]:
+    """Checks that the first metric gives each text a grade."""
+    if names[0] in OF_CORPUS:
+        of_texts = ", ".join(ANSWERS)
+        raise ValueError(f"{names[0]} is of all texts together; name one of single texts first: {of_texts}")
+    return names
+
+
 class ScoreConfig(BaseModel):
     """alpha: target miscoverage, or several, the first of which is the main one. seed: of every split.
 
@@ -106,7 +115,8 @@ class ScoreConfig(BaseModel):
     spelling that is stored as `other_logits`, ` A` for `A` or the reverse. parsers: rules
     that read an option out of a generated text, in the order in which they are tried. judge: what reads
     the answers that they leave undecided. answers: by dataset,
-    the metrics of its open questions, `exact_match` where none are named; the first is its accuracy.
+    the metrics of its open questions, `exact_match` where none are named; the first, of single texts, is its
+    accuracy.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -123,7 +133,7 @@ class ScoreConfig(BaseModel):
     other_spelling: list[str] = []
     parsers: Annotated[list[str], _known(PARSERS)] = list(DEFAULT_PARSERS)
     judge: Judge = Judge()
-    answers: dict[str, Annotated[list[str], _known(ANSWERS)]] = {}
+    answers: dict[str, Annotated[list[str], _known({**ANSWERS, **OF_CORPUS}), AfterValidator(_grading)]] = {}
 
     @property
     def alphas(self) -> tuple[float, ...]:

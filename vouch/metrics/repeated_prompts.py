@@ -37,7 +37,8 @@ from vouch.metrics.metric import CLEAN, SHARE, Figure, declare, mean_figure, nam
 from vouch.metrics.perturbation import Predictions, PromptIndex
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 from vouch.metrics.robustness import OF_TESTS, OF_TURNS, instability
-from vouch.metrics.text.grading import GRADED_COLUMNS, grade_texts
+from vouch.metrics.text.corpus import corpus_figures
+from vouch.metrics.text.grading import GRADED_COLUMNS, grade_texts, of_corpus
 from vouch.metrics.text.texts import Numbers, TextBlock
 from vouch.tables import NONE_OF_ABOVE
 from vouch.tables.asked import CIRCULAR, LETTERS, LIKELIHOOD, ORIGINAL, TEXT
@@ -321,11 +322,13 @@ def _ends(draws: Array | None, value: float, resting: bool) -> tuple[float | Non
 
 @dataclass(frozen=True)
 class FirstSamples:
-    """predictions: the first samples at a temperature, n rows. graded: values [n] by metric."""
+    """predictions: the first samples at a temperature, n rows. graded: values [n] by metric; summed: sums
+    [n, s] by metric of a whole corpus."""
 
     score: str
     predictions: Predictions
     graded: Mapping[str, Numbers]
+    summed: Mapping[str, Floats]
 
 
 def first_samples(
@@ -340,8 +343,8 @@ def first_samples(
     names = config.answers.get(dataset, [DEFAULT_ANSWER])
     for temperature, samples in block.samples.items():
         rows = [row for row, drawn in enumerate(samples) if drawn]
-        texts = [samples[row][0] for row in rows]
-        graded, measured = grade_texts([block.questions[row] for row in rows], texts, config, names)
+        questions, texts = [block.questions[row] for row in rows], [samples[row][0] for row in rows]
+        graded, measured = grade_texts(questions, texts, config, names)
         grades = np.array([one.grade for one in graded])
         unknown = np.isnan(grades)
         columns = {name: [getattr(one, name) for one in graded] for name in GRADED_COLUMNS}
@@ -349,7 +352,9 @@ def first_samples(
         columns["clean_correct"] = pa.array(grades, mask=unknown | block.defective[rows])
         predictions = index.predictions(_replaced(outcomes.take(rows), columns), texts)
         if predictions is not None:
-            yield FirstSamples(f"first_t{temperature:g}", predictions, {"accuracy": grades} | measured)
+            summed = of_corpus(names, questions, texts)
+            graded_by = {"accuracy": grades} | measured
+            yield FirstSamples(f"first_t{temperature:g}", predictions, graded_by, summed)
 
 
 def first_figures(firsts: FirstSamples, protocol: str, seed: int) -> Iterator[Figure]:
@@ -361,7 +366,9 @@ def first_figures(firsts: FirstSamples, protocol: str, seed: int) -> Iterator[Fi
             known &= ~predictions.defective
         if known.any():
             yield mean_figure(metric, values[known], predictions.groups[known], protocol, firsts.score)
-    for figure in number_figures(predictions, protocol, seed):
+    counted = ~predictions.defective if protocol == CLEAN else np.ones(len(predictions), dtype=bool)
+    of_all = corpus_figures(firsts.summed, counted, predictions.groups, protocol, seed)
+    for figure in (*of_all, *number_figures(predictions, protocol, seed)):
         yield replace(figure, score=firsts.score)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from vouch.metrics.metric import is_share
 from vouch.metrics.text.answers import ANSWERS
+from vouch.metrics.text.corpus import OF_CORPUS
 from vouch.metrics.text.parsers import PARSERS
 from vouch.metrics.text.reader.options import Choices
 
@@ -57,3 +58,5 @@ def read(data: bytes, folder: Path) -> None:
             (grade,) = metric([said], [["two dogs", "3.5", text[:50]]])
             undefined = name in ("cider", "cider_d") and math.isnan(grade)  # of a single picture
             assert undefined or (grade >= 0 and (grade <= 1 or not is_share(name))), name
+        for name, metric in OF_CORPUS.items():
+            assert 0 <= metric.value(metric.sums([said], [["two dogs", text[:50]]]).sum(axis=0)) <= 1, name

@@ -35,11 +35,13 @@ from vouch.metrics.metric import (
 from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
 from vouch.metrics.text.answers import IN_VLMEVALKIT
+from vouch.metrics.text.corpus import corpus_figures
 from vouch.metrics.text.grading import (
     GRADED_COLUMNS,
     Graded,
     answer_metrics,
     grade_texts,
+    of_corpus,
     read_samples,
     sampled_agreement,
 )
@@ -172,11 +174,15 @@ def score_texts(
         measures[VERBALISED, "stated_rate"] = (~np.isnan(sure[VERBALISED])).astype(float)
     faithful = measures | _of_faithful(block, grades, names)
     grades_of = {CLEAN: grades, FAITHFUL: faithful["", "accuracy"]}
+    summed = of_corpus(names, block.questions, block.texts)
 
     def figures_of(protocol: str, category: str, kept: Bools) -> list[Figure]:
         of = list(_confident(protocol, block, grades_of[protocol], {"": confidence} | sure, kept))
         figures = _figures(protocol, block, measures if protocol == CLEAN else faithful, kept)
         figures += [each for rows in of if not rows.score for each in _calibration(protocol, rows, config)]
+        if summed:
+            taken = kept & ~block.defective if protocol == CLEAN else kept
+            figures += corpus_figures(summed, taken, block.numbers, protocol, config.seed)
         if protocol == CLEAN:
             for rows in of:
                 figures += selective_figures(
