@@ -49,15 +49,9 @@ from vouch.report.pages.models_detail import (
 )
 from vouch.report.pages.provenance import PROVENANCE_SECTION
 from vouch.report.pages.ranking import RANKING_SECTION
-from vouch.report.pages.robustness import (
-    INSTABILITY_SECTION,
-    LETTERS_SECTION,
-    ROBUSTNESS_SECTION,
-    SHIFT_FIGURE,
-    SHIFT_SECTION,
-    shift_frame,
-)
+from vouch.report.pages.robustness import INSTABILITY_SECTION, LETTERS_SECTION, ROBUSTNESS_SECTION
 from vouch.report.pages.severity import SEVERITY_FIGURE, SEVERITY_SECTION
+from vouch.report.pages.shift import SHIFT_FIGURE, SHIFT_SECTION, shift_frame
 from vouch.report.pages.transfer import TRANSFER_SECTION
 from vouch.report.pages.variations import VARIATIONS_FIGURE, VARIATIONS_SECTION
 from vouch.report.pages.verdict import VERDICT_SECTION
