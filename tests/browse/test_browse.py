@@ -131,6 +131,23 @@ def test_answers_are_those_of_the_tables(inputs):
     assert only[1] == "picture is <b>damaged</b>" and not any(told[1:])
 
 
+def test_letters_are_shown_in_the_spelling_that_was_scored(inputs):
+    """The same probabilities of the reversed options are as sure, but not of what was predicted."""
+    path = letters_path(next(iter(MODELS)), CHOICE)
+    before, shown = path.read_bytes(), answers(CHOICE, "letters")
+    pairs = [(row, row["logits"] and row["logits"][::-1]) for row in LETTERS.read(path).to_pylist()]
+    try:
+        for stored, other in (("logits", "other_logits"), ("other_logits", "logits")):
+            LETTERS.write(path, [row | {stored: row["logits"], other: back} for row, back in pairs])
+            write(CHOICE, CONFIG, inputs)
+            assert answers(CHOICE, "letters") == shown
+            told = [page["models"][0]["letters"].get("other") for page in all_pages(CHOICE)]
+            assert set(told) == {1 if stored == "other_logits" else None}
+    finally:
+        path.write_bytes(before)
+        write(CHOICE, CONFIG, inputs)
+
+
 def test_flipped_as_compare_counts_flips(inputs):
     outcomes = OUTCOMES.read(outcomes_path(CHOICE))
     rows = {
@@ -270,7 +287,7 @@ def test_odd_datasets(inputs, tmp_path, monkeypatch):
 def test_prompts_with_little_mass_on_letters_are_told_by_their_number_on_the_page():
     mass = np.array([0.9, 0.42, np.nan, 0.004])
     options = OptionColumns(
-        np.arange(10, 14), np.arange(0, 9, 2), np.full(8, 50), np.tile([0, 1], 4), mass
+        np.arange(10, 14), np.arange(0, 9, 2), np.full(8, 0.5), np.tile([0, 1], 4), mass
     )  # two options each
     assert options.page(10, 14)["low"] == [[1, 42], [3, 0]]
     assert "low" not in options.page(10, 11) and "low" not in options.page(0, 5)

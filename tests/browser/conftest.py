@@ -19,7 +19,7 @@ from vouch.report.evidence import Evidence
 from vouch.report.loading import load
 from vouch.report.page import DatasetFigure
 from vouch.report.pages.calibration import RELIABILITY_FIGURE
-from vouch.report.pages.models import ACCURACY_AND_SET_SIZE_FIGURE
+from vouch.report.pages.models_figures import ACCURACY_AND_SET_SIZE_FIGURE
 from vouch.report.site import draw, site, write_site
 from vouch.report.table_files import TABLES, csv_text
 from vouch.tables.asked import ITEMS, items_path

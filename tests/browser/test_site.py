@@ -106,6 +106,14 @@ def test_names_as_long_as_in_practice_fit_every_page(long_names, window):
     assert not looks(one, long_names, paths, (390, 1280))
 
 
+def test_names_above_numbers_break_at_underscores_on_a_phone(long_names, window):
+    one = window(viewport={"width": 360, "height": 800})
+    one.root = long_names
+    heads = one.open("pages/calibration.html").locator("table.heat thead th.n:has(wbr)")
+    wraps = heads.evaluate_all("all => all.map((one) => getComputedStyle(one).whiteSpace)")
+    assert wraps and set(wraps) == {"normal"}
+
+
 def test_every_page_has_no_barriers_and_tables_that_keep_their_first_column(reports, window):
     light, dark, phone = window(), window(color_scheme="dark"), window(**PHONE)
     problems = []

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 import pytest
 import yaml
@@ -20,11 +19,14 @@ from vouch.cli.compare_screen import _categories, _guessing
 from vouch.cli.completion import whole_parser
 from vouch.cli.gate import rule
 from vouch.cli.guessing import guesses
+from vouch.cli.leaderboard import OF_LINES, cells, over_all
 from vouch.cli.main import main
 from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.statistics import holm
-from vouch.params.check import check_project
+from vouch.report.claims import above_chance
+from vouch.report.config import Scoring
 from vouch.report.gates import minimum_detectable_effect
+from vouch.report.loading import load
 from vouch.tables.asked import DROPPED, ITEMS, items_path
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD, LEADERBOARD_PATH
 
@@ -101,16 +103,28 @@ def test_the_screen(vouch: Vouch) -> None:
 
 def test_whether_each_beats_guessing_is_the_claim_of_the_report(vouch: Vouch) -> None:
     """tiny_a answers 90 % of three options correctly, tiny_b 40 %, which so few questions do not show."""
-    found = json.loads(vouch("compare", *BOTH, "--json"))
-    score = check_project().score
-    for pair in found["pairs"]:
-        claimed = guesses(score)[pair["dataset"]]
+    evidence = load(
+        [
+            path
+            for folder in ("compare", "items", "scores")
+            for path in Path("data", folder).glob("*.parquet")
+        ],
+        Scoring(alpha=0.1, calibration=0.5, splits=2, bins=10, seed=0),
+    )
+    rows = over_all(LEADERBOARD.read(LEADERBOARD_PATH), OF_LINES)
+    assert guesses(rows, cells(rows, "clean")) == {
+        name: (
+            pytest.approx(evidence.chance(name)),
+            {model: model in above_chance(evidence, name) for model in evidence.candidates(name)},
+        )
+        for name in evidence.datasets
+    }
+    for pair in json.loads(vouch("compare", *BOTH, "--json"))["pairs"]:
+        beaten = above_chance(evidence, pair["dataset"])
         assert pair["guessing"] == {
-            "chance": pytest.approx(1 / 3),
-            "first": "tiny_a" in claimed.above,
-            "second": "tiny_b" in claimed.above,
-        }
-        assert pair["guessing"]["first"] and set(claimed.tested) == set(BOTH)
+            "chance": pytest.approx(1 / 3), "first": "tiny_a" in beaten, "second": "tiny_b" in beaten,
+        }  # fmt: skip
+        assert pair["guessing"]["first"]
     varied = json.loads(vouch("compare", *BOTH, "--variation", "vr_b", "--json"))
     assert {pair["guessing"] for pair in varied["pairs"]} == {None}, "the claim is about original prompts"
 
@@ -329,9 +343,11 @@ def test_what_can_be_detected() -> None:
 @pytest.mark.parametrize("other", [0, 1])  # rows whose sets differ in size
 def test_a_difference_of_set_sizes_where_hardly_a_set_differs_has_an_interval_with_zero(other: int) -> None:
     rows = 20
-    sizes = pd.DataFrame({"group": [f"{row:02}" for row in range(rows)], "size": 2.0, "size_b": 2.0})
-    sizes.loc[: other - 1, "size"] = 3.0
-    found = size_gap(sizes, "size", CompareConfig(resamples=200, seed=0))
+    groups = [f"{row:02}" for row in range(rows)]
+    first, second = (
+        pa.table({"group": groups, "size": [3.0] * larger + [2.0] * (rows - larger)}) for larger in (other, 0)
+    )
+    found = size_gap(first, second, "size", CompareConfig(resamples=200, seed=0))
     reach = 2 if other else 1  # the largest difference of such sets
     exact = reach * (1 - 0.025 ** (1 / rows))
     assert found["difference"] == pytest.approx(other / rows)

@@ -14,7 +14,7 @@ from tests.cli.conftest import Vouch, flat
 from tests.cli.scored import COUNT, HOSTILE, outcomes
 from vouch.cli.card import sensitivity, with_guesses
 from vouch.cli.item import close
-from vouch.cli.item_answers import graded
+from vouch.cli.item_answers import _options, _scores, graded, other_scored
 from vouch.cli.item_screen import screen
 from vouch.cli.printing import columns_of
 from vouch.cli.wrong import WrongAnswers, ordered, wrong_screen
@@ -120,6 +120,7 @@ def explained(**facts: Any) -> list[str]:
     sets = {"lac": None, "aps": None, "clean_size": {"lac": None, "aps": None}, "against_original": ""}
     of_answer = dict.fromkeys(("letter_mass", "bracket_mass", "spelling", "reasoning", "flags", "graded"))
     lists: dict[str, Any] = {"options": [], "samples": [], "expected": [], "calibrated": True}
+    lists["other_scored"] = False
     lines = screen([none | answer | sets | of_answer | lists | facts]).splitlines()
     return lines[lines.index(next(line for line in lines if line.startswith("m, ") and ":" in line)) :]
 
@@ -134,6 +135,7 @@ def one_option(**facts: Any) -> dict[str, Any]:
         ({"problem": "too long"}, ["no answer: too long"]),
         ({"letter_mass": 0.02, "spelling": ""}, ["letter mass 0.020, letters read after nothing", "another form"]),
         ({"letter_mass": 0.98, "spelling": " ", "bracket_mass": 0.3}, ["mass on `(` 0.300", "read after ' '"]),
+        ({"spelling": "", "other_scored": True}, ["letters read after nothing, scored in the other spelling"]),
         ({"reasoning": "It is\x1b[31m red.", "flags": ["close"]}, ["thought: It is [31m red.", "flags: close"]),
         ({"options": [one_option(logit=None, upper=-3.5, other_logits=None)]}, ["at most", "-inf   -3.500"]),
         ({"options": [one_option(nll=None, tokens=2)]}, ["  inf       2        1.000  answer"]),
@@ -456,3 +458,27 @@ def test_missing_tables_and_those_of_another_version_are_one_line(vouch: Vouch, 
         assert "dvc" in vouch(*words.split(), status=1)
     finally:
         path.write_bytes(kept)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "stored", "other", "expected"),
+    [
+        (0, [2.0, 0.0], [1.0, 0.0], False),
+        (0, [1.0, 0.0], [2.0, 0.0], True),
+        (1, [2.0, 0.0], [0.0, 2.0], True),
+        (0, [2.0, 0.0, 9.0], [0.0, 2.0, 9.0], False),
+        (0, [1.0, 0.0], None, False),
+    ],
+    ids=["stored", "other", "as sure of another option", "letters of no option", "there is only one"],
+)
+def test_an_item_has_the_logits_of_the_spelling_that_was_scored(
+    predicted: int, stored: list[float], other: list[float] | None, expected: bool
+) -> None:
+    row = {"predicted": predicted, "confidence": 0.880797, "output": "letters"}  # of two and nought
+    response = {"logits": stored, "other_logits": other, "upper": None}
+    prompt = {"options": ["red", "blue"], "labels": ["A", "B"], "answers": [0]}
+    assert other_scored(row, prompt, response) == expected
+    scores = _scores(row, prompt, [response])
+    assert scores == ((other if expected else stored) or [])[:2]
+    beside = [entry["other_logits"] for entry in _options(row, prompt, scores, [response])]
+    assert beside == ((stored if expected else other) or [None, None])[:2]

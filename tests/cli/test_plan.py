@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from vouch.prompts.draft import Item
 from vouch.report.gates import SIGNIFICANCE
 from vouch.tables.answered import Reasoning
 from vouch.tables.asked import (
+    DROPPED,
     ITEMS,
     KINDS,
     LETTERS,
@@ -510,24 +512,24 @@ def test_power_before_a_run_and_by_earlier_results(bare: Path, vouch: Vouch) -> 
     one = finds(1, 1.0, SIGNIFICANCE, 1)
     needed = str(int(100 * one**2) + 1)
     small = shown(10, "--discordant", 1, "--design", 1)
-    assert small["left"][:6] == ["left", "24", "assumed", "1.00", "none", needed], (
+    assert small["left"][:7] == ["left", "24", "?", "assumed", "1.00", "none", needed], (
         "nothing is claimed below 30"
     )
-    assert shown(90, "--discordant", 1)["left"][5] == "30", "as many as a claim needs"
+    assert shown(90, "--discordant", 1)["left"][6] == "30", "as many as a claim needs"
     enough(bare)
     before = shown(10, "--discordant", 1, "--design", 1)
-    assert before["left"][:6] == ["left", "40", "assumed", "1.00", f"{100 * one / 40**0.5:.1f}", needed]
+    assert before["left"][:7] == ["left", "40", "?", "assumed", "1.00", f"{100 * one / 40**0.5:.1f}", needed]
     before = shown(10, "--discordant", 0.25, "--design", 4)
-    assert before["left"][3:6] == ["1.00", "none", needed], "no difference is above 25 points"
+    assert before["left"][4:7] == ["1.00", "none", needed], "no difference is above 25 points"
     row = {"dataset": "left", "output": LETTERS, "first": "a", "second": "b", "difference": 0.0, "items": 100}
     DIFFERENCES.write(DIFFERENCES_PATH, [row | {"low": -0.098, "high": 0.098}])
     after = shown(10)
-    assert (after["left"][2:4], after["right"][2:4]) == (["results", "0.50"], ["assumed", "0.45"])
+    assert (after["left"][3:5], after["right"][3:5]) == (["results", "0.50"], ["assumed", "0.45"])
     texts = row | {"output": TEXT, "low": -0.196, "high": 0.196}
     DIFFERENCES.write(DIFFERENCES_PATH, [texts, row | {"low": -0.098, "high": 0.098}])
-    assert shown(10)["left"][3] == "0.50", "of the main request type"
+    assert shown(10)["left"][4] == "0.50", "of the main request type"
     DIFFERENCES.write(DIFFERENCES_PATH, [texts, row | {"low": 0.0, "high": 0.0}])
-    assert shown(10)["left"][2] == "assumed", "texts say nothing of letters"
+    assert shown(10)["left"][3] == "assumed", "texts say nothing of letters"
     assert "give --power between 0 and 100" in vouch("plan", "--power", 0, status=1)
     assert "--power 30: above 20 points, the largest" in vouch("plan", "--power", 30, status=1)
 
@@ -546,6 +548,35 @@ def test_power_of_models_that_were_never_seen_to_differ(bare: Path, vouch: Vouch
     DIFFERENCES.write(DIFFERENCES_PATH, [row | {"low": 0.0, "high": 0.0}])
     left, _ = json.loads(vouch("plan", "--power", "1", "--json"))["power"]
     assert left["from"] == "assumed" and left["needed"] > left["questions"]
+
+
+def test_power_counts_groups_which_the_tests_resample(bare: Path, vouch: Vouch) -> None:
+    def shown(*words: object) -> tuple[Any, ...]:
+        row = json.loads(vouch("plan", "--power", 10, "--discordant", 0.81, "--json", *words))["power"][0]
+        return row["questions"], row["groups"], row["finds"], row["needed"]
+
+    def prepared(groups: int, dropped: int = 0) -> None:
+        """Twice as many questions as planned, in so many groups; the last ones are left out, each a group."""
+        names = [f"{n % groups}" if n < 80 - dropped else f"d{n}" for n in range(80)]
+        flags = [[DROPPED[0]] if name[0] == "d" else [] for name in names]
+        rows = zip(range(80), names, flags, strict=True)
+        ITEMS.write(items_path("left"), [{"id": f"{n:02}", "group": g, "flags": f} for n, g, f in rows])
+
+    enough(bare)
+    one, needed = finds(1, 0.9, SIGNIFICANCE, 1), finds(1, 0.9, SIGNIFICANCE, 1) ** 2 * 100
+    assert shown() == (40, None, pytest.approx(one / 40**0.5), ceil(needed)), "unknown before the first run"
+    prepared(80)
+    assert shown() == (40, 40, pytest.approx(one / 40**0.5), ceil(needed))
+    prepared(40)
+    assert shown()[1:3] == (20, None), "fewer than 30 groups are not compared"
+    assert shown("--design", 1)[1:3] == (20, None), "not even if they were independent"
+    prepared(64)
+    assert shown() == (40, 32, pytest.approx(one / 32**0.5), ceil(needed * 40 / 32))
+    assert shown("--design", 1) == (40, 32, pytest.approx(one / 40**0.5), ceil(needed)), (
+        "what the user knows of them"
+    )
+    prepared(64, dropped=10)
+    assert shown()[1] == 32, "what the clean protocol leaves out is no group"
 
 
 def test_what_a_split_keeps_together_in_files_of_ones_own(bare: Path, vouch: Vouch) -> None:

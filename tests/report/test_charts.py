@@ -15,7 +15,7 @@ from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
 from vouch.report.page import DatasetFigure, declared
 from vouch.report.pages.calibration import reliability_chart
-from vouch.report.pages.models import BEST, accuracy_and_set_size_chart, coverage_chart
+from vouch.report.pages.models_figures import BEST, accuracy_and_set_size_chart, coverage_chart
 
 # Machado, Oliveira and Fernandes 2009, table 1, severity 1: linear RGB as a person without one kind of cone
 # sees it.

@@ -31,7 +31,7 @@ from vouch.report.drawing import RenderCache
 from vouch.report.evidence import Evidence, ModelPair, Number
 from vouch.report.loading import load as read
 from vouch.report.page import DatasetFigure, declared
-from vouch.report.pages.models import ACCURACY_AND_SET_SIZE_FIGURE, CHARACTER, place_labels
+from vouch.report.pages.models_figures import ACCURACY_AND_SET_SIZE_FIGURE, CHARACTER, place_labels
 from vouch.report.pages.protocols import PROTOCOLS_FIGURE
 from vouch.report.site import PLOTS_PAGE, site, write_plots, write_site
 from vouch.report.table import MISSING, Cell, Column, Grid, figure, ranges

@@ -49,15 +49,9 @@ from vouch.report.pages.models_detail import (
 )
 from vouch.report.pages.provenance import PROVENANCE_SECTION
 from vouch.report.pages.ranking import RANKING_SECTION
-from vouch.report.pages.robustness import (
-    INSTABILITY_SECTION,
-    LETTERS_SECTION,
-    ROBUSTNESS_SECTION,
-    SHIFT_FIGURE,
-    SHIFT_SECTION,
-    shift_frame,
-)
+from vouch.report.pages.robustness import INSTABILITY_SECTION, LETTERS_SECTION, ROBUSTNESS_SECTION
 from vouch.report.pages.severity import SEVERITY_FIGURE, SEVERITY_SECTION
+from vouch.report.pages.shift import SHIFT_FIGURE, SHIFT_SECTION, shift_frame
 from vouch.report.pages.transfer import TRANSFER_SECTION
 from vouch.report.pages.variations import VARIATIONS_FIGURE, VARIATIONS_SECTION
 from vouch.report.pages.verdict import VERDICT_SECTION
@@ -534,6 +528,11 @@ def test_the_tile_says_where_none_is_answered_alone_and_what_the_threshold_costs
     share, low, high = (round(100 * end) for end in (wrong[0].estimate, wrong[0].low, wrong[0].high))
     cost = f"{share}\u202f% ({low}–{high}) of {wrong[1]} answers are wrong on set1"
     assert f"Elsewhere the same threshold lets more errors through: {cost}." in card.why
+    rows = [moved(wrong=0.99), moved(dataset="set0"), moved(from_dataset="set1", dataset="set0")]
+    frame = pd.DataFrame(rows).reindex(columns=TRANSFER.schema.names)
+    part, _ = parts(TRANSFER_SECTION.build(replace(known, transfer=frame)))
+    claim = f"lets up to {share}\u202f% through elsewhere: ant from set0 to set1."
+    assert part.sentences[-1].endswith(claim), "the threshold of the first page"
     assert wrong_at(known, "set1", "ant", 1.1) is None, "nobody is as confident"
     surest = known.graded("set1", "ant")["confidence"].nlargest(MINIMUM)
     assert wrong_at(known, "set1", "ant", surest.iloc[-1]) is not None
@@ -577,7 +576,7 @@ def test_a_transfer_that_breaks_coverage_is_named_and_what_weights_do() -> None:
     known = evidence(World(0, {"set0": 300, "set1": 300}, accuracy))
     home = {"from_dataset": "set1", "dataset": "set1"}
     rows = [
-        moved(coverage=0.6, low=0.55, high=0.65, answered=0.5, wrong=0.3),
+        moved(coverage=0.6, low=0.55, high=0.65, threshold=0.75, answered=0.5, wrong=0.3),
         moved(coverage=0.88, low=0.85, high=0.9, weighting="images", infinite=0.25),
         moved(from_dataset="set1", dataset="set0"),
         moved(dataset="set0"),
@@ -585,14 +584,13 @@ def test_a_transfer_that_breaks_coverage_is_named_and_what_weights_do() -> None:
     ]
     frame = pd.DataFrame(rows).reindex(columns=TRANSFER.schema.names)
     found, every = parts(TRANSFER_SECTION.build(replace(known, transfer=frame)))
-    broken, alone, weighted = found.sentences
+    broken, weighted = found.sentences
     assert mentions(
         broken,
         "90\u202f%",
         "below the target of 90\u202f% in 1 of 2 transfers",
         "60.0\u202f%, ant from set0 to set1",
     )
-    assert mentions(alone, "5\u202f% wrong", "30\u202f%", "ant from set0 to set1")
     assert mentions(
         weighted, "image", "closer to the target in 1 of 1 transfer", "further from it in 0", "25\u202f%"
     )
@@ -601,4 +599,5 @@ def test_a_transfer_that_breaks_coverage_is_named_and_what_weights_do() -> None:
     }
     assert shades["set0", 1].startswith("loss") and not shades["set1", 0]
     assert len(every.grids[0].rows) == 3
+    assert [cell.text for cell in every.grids[0].rows[0][-3:]] == ["75.0", "50.0", "30.0"]
     assert np.isclose(found.grids[0].rows[0][1].key or 0, 0.9)

@@ -138,7 +138,7 @@ def test_names_and_places_are_there_once() -> None:
 
 EXTRA = """
 from vouch.report.page import DatasetFigure, Figures, Page, PageSection, by_dataset
-from vouch.report.pages.models import COVERAGE_FIGURE
+from vouch.report.pages.models_figures import COVERAGE_FIGURE
 
 FIGURE = DatasetFigure("extra", "Extra", COVERAGE_FIGURE.draw, lambda evidence, dataset: "what it shows")
 build = by_dataset("More", "", lambda _, dataset: [Figures([f"extra-{dataset}"])])

@@ -31,8 +31,9 @@ from vouch.report.page import Beside
 from vouch.report.pages.calibration import UNCERTAINTY_SECTION
 from vouch.report.pages.datasets import DATA_SECTION
 from vouch.report.pages.image_use import LOOKS_SECTION, TYPOGRAPHIC_SECTION
-from vouch.report.pages.robustness import INSTABILITY_SECTION, ROBUSTNESS_SECTION, SHIFT_SECTION
+from vouch.report.pages.robustness import INSTABILITY_SECTION, ROBUSTNESS_SECTION
 from vouch.report.pages.severity import SEVERITY_FIGURE, SEVERITY_SECTION, severity_frame
+from vouch.report.pages.shift import SHIFT_SECTION
 from vouch.report.pages.variations import VARIATIONS_FIGURE, VARIATIONS_SECTION, variations_frame
 from vouch.report.pages.verdict import VERDICT_SECTION
 from vouch.report.site import site

@@ -6,7 +6,7 @@ size) and its part of every page.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -35,23 +35,26 @@ class OptionColumns:
     """Probabilities of options. rows: [n] numbers of prompts, ascending. starts: [n + 1] indices into the
     others.
 
-    per_cent, ranks: probability of each option, and how many others come before it (ties keep their order).
-    mass: [n] share of the probability on letters; NaN if unknown.
+    shares, ranks: probability of each option, and how many others come before it (ties keep their order).
+    mass: [n] share of the probability on letters; NaN if unknown. other: whether they are those of the other
+    spelling of the letters, because these were scored.
     """
 
     rows: Ints
     starts: Ints
-    per_cent: Ints
+    shares: Floats
     ranks: Ints
     mass: Floats
+    other: bool = False
 
     def page(self, first: int, last: int) -> dict[str, Any]:
         """The prompts `first` up to `last`: i, their numbers relative to `first`, and p, one list for each.
 
-        low, if any: [number, letter mass in per cent] of those with low letter mass.
+        low, if any: [number, letter mass in per cent] of those with low letter mass. other: 1 if the letters
+        are in the other spelling.
         """
         low, high = np.searchsorted(self.rows, (first, last))
-        flat = self.per_cent[self.starts[low] : self.starts[high]].tolist()
+        flat = _whole(100 * self.shares[self.starts[low] : self.starts[high]])
         ends = (self.starts[low : high + 1] - self.starts[low]).tolist()
         numbers, mass = self.rows[low:high] - first, self.mass[low:high]
         weak = mass < LOW_MASS
@@ -60,7 +63,15 @@ class OptionColumns:
             "i": numbers.tolist(),
             "p": [flat[a:b] for a, b in pairwise(ends)],
             **({"low": low_mass} if low_mass else {}),
+            **({"other": 1} if self.other else {}),
         }
+
+    def apart(self, outcomes: "Outcomes") -> float:
+        """How far the probabilities of the predicted options are from the confidence that was scored."""
+        predicted, confidence = outcomes.predicted[self.rows], outcomes.confidence[self.rows]
+        known = ~np.isnan(confidence) & (predicted < np.diff(self.starts))
+        index = self.starts[:-1][known] + predicted[known].astype(np.int64)
+        return float(np.abs(self.shares[index] - confidence[known]).sum()) if known.any() else np.inf
 
     def sets(self, numbers: Ints, sizes: Floats) -> Ints:
         """Prediction sets of these sizes, for prompts by number: bit k is option k; -1 for size NaN.
@@ -121,7 +132,9 @@ class Output:
         return [list(pair) for pair in zip(numbers, self.reasons[low:high], strict=True)]
 
 
-def read_answers(model: str, dataset: str, questions: ItemTable) -> Mapping[str, Output]:
+def read_answers(
+    model: str, dataset: str, questions: ItemTable, outcomes: Mapping[str, "Outcomes"]
+) -> Mapping[str, Output]:
     """The answers by request type; types for which the model has no rows are left out. Raises UserError."""
     found = {}
     for output, (order, columns, reader) in READERS.items():
@@ -134,14 +147,24 @@ def read_answers(model: str, dataset: str, questions: ItemTable) -> Mapping[str,
         reasons = dict(zip(bad["row"].to_pylist(), bad["problem"].to_pylist(), strict=True))
         table = table.filter(pc.is_null(table["problem"]))
         if table.num_rows:
-            answers = reader(table, np.asarray(table["row"].to_numpy()), questions)
+            answers = reader(table, np.asarray(table["row"].to_numpy()), questions, outcomes.get(output))
             found[output] = Output(answers, np.array(list(reasons), dtype=np.int64), list(reasons.values()))
     return found
 
 
-def _letters(table: pa.Table, rows: Ints, questions: ItemTable) -> OptionColumns:
-    lists = table["logits"]
-    lengths = np.asarray(pc.list_value_length(lists).to_numpy()).astype(np.int64)
+def _letters(table: pa.Table, rows: Ints, questions: ItemTable, outcomes: "Outcomes | None") -> OptionColumns:
+    """In the spelling that was scored: the stored one, or the other one (score.other_spelling) if that gives
+    the predicted options their confidence. What params.yaml says now may be newer than the scores."""
+    stored = _spelled(table, "logits", rows, questions)
+    if outcomes is None or table["other_logits"].null_count == len(table):
+        return stored
+    other = _spelled(table, "other_logits", rows, questions)
+    return replace(other, other=True) if other.apart(outcomes) < stored.apart(outcomes) else stored
+
+
+def _spelled(table: pa.Table, column: str, rows: Ints, questions: ItemTable) -> OptionColumns:
+    lists = table[column]
+    lengths = np.asarray(pc.fill_null(pc.list_value_length(lists), 0).to_numpy()).astype(np.int64)
     logits = np.asarray(pc.list_flatten(lists).to_numpy()).astype(np.float64)
     # Released files may hold more letters than a prompt has options: the further letters are no answers.
     place = np.arange(len(logits)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -150,20 +173,20 @@ def _letters(table: pa.Table, rows: Ints, questions: ItemTable) -> OptionColumns
     return _options(rows, np.minimum(lengths, questions.shown[rows]), logits[inside], mass)
 
 
-def _likelihood(table: pa.Table, rows: Ints, _: ItemTable) -> OptionColumns:
+def _likelihood(table: pa.Table, rows: Ints, *_: object) -> OptionColumns:
     names, lengths = np.unique(rows, return_counts=True)
     # An impossible option has an infinite NLL.
     unknown = np.full(len(names), np.nan)
     return _options(names, lengths, -np.asarray(table["nll"].to_numpy()), unknown)
 
 
-def _texts(table: pa.Table, rows: Ints, _: ItemTable) -> TextColumns:
+def _texts(table: pa.Table, rows: Ints, *_: object) -> TextColumns:
     return TextColumns(rows, np.asarray(table["temperature"].to_numpy()), table["text"])
 
 
-Reader = Callable[[pa.Table, Ints, ItemTable], OptionColumns | TextColumns]
+Reader = Callable[[pa.Table, Ints, ItemTable, "Outcomes | None"], OptionColumns | TextColumns]
 READERS: dict[str, tuple[tuple[str, ...], tuple[str, ...], Reader]] = {
-    outputs.LETTERS: ((), ("logits", "letter_mass"), _letters),
+    outputs.LETTERS: ((), ("logits", "other_logits", "letter_mass"), _letters),
     outputs.LIKELIHOOD: (("option",), ("nll",), _likelihood),
     outputs.TEXT: (("temperature", "sample"), ("text",), _texts),
 }
@@ -183,9 +206,7 @@ def _options(rows: Ints, lengths: Ints, logits: Floats, mass: Floats) -> OptionC
     order = np.lexsort((np.arange(len(logits)), -logits, of))
     ranks = np.empty(len(logits), dtype=np.int64)
     ranks[order] = column
-    return OptionColumns(
-        rows, np.append(starts, len(logits)), np.rint(100 * share).astype(np.int64), ranks, mass
-    )
+    return OptionColumns(rows, np.append(starts, len(logits)), share, ranks, mass)
 
 
 COLUMNS = (
@@ -365,7 +386,7 @@ def write_models(
     leads = []
     for number, model in enumerate(models):
         outcomes = read_outcomes(outcomes_path(dataset), model, questions)
-        answers = read_answers(model, dataset, questions)
+        answers = read_answers(model, dataset, questions, outcomes)
         lead = next(iter(outcomes), "")
         leads.append(lead)
         columns: dict[str, Any] = {"model": model}

@@ -18,8 +18,7 @@ from vouch.cli.leaderboard import ACCURACY, Cells, Column, Line, ordered
 from vouch.cli.revision import problem
 from vouch.metrics.calibration import equal_slots, resampled_bins
 from vouch.metrics.comparison.config import CompareConfig
-from vouch.metrics.comparison.leaderboard import GRAIN
-from vouch.metrics.comparison.statistics import intervals, means
+from vouch.metrics.comparison.statistics import GRAIN, intervals, means
 from vouch.metrics.confidence import ece
 from vouch.metrics.intervals import about, some
 from vouch.pipeline.errors import UserError

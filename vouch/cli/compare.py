@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import scipy
@@ -16,7 +15,7 @@ import scipy
 from vouch.cli.command import argument, command, json_argument, wide_argument
 from vouch.cli.compare_screen import screen
 from vouch.cli.gate import exit_status, failures, rule, unjudged
-from vouch.cli.guessing import Guess, guesses
+from vouch.cli.guessing import guesses
 from vouch.cli.leaderboard import (
     OF_LINES,
     Cells,
@@ -32,8 +31,7 @@ from vouch.cli.leaderboard import (
 )
 from vouch.cli.printing import as_json
 from vouch.metrics.comparison.config import CompareConfig
-from vouch.metrics.comparison.leaderboard import GRAIN, differences
-from vouch.metrics.comparison.statistics import holm, intervals, means
+from vouch.metrics.comparison.statistics import GRAIN, holm, intervals, means
 from vouch.params.check import check_project
 from vouch.params.project import Project
 from vouch.pipeline.errors import UserError, check_name
@@ -155,9 +153,10 @@ def _entries(rows: Sequence[Row], options: argparse.Namespace, project: Project)
     """
     first, second = (_outcomes(name, rows, options) for name in (options.first, options.second))
     if options.variation == ORIGINAL:
-        everyone = cells(over_all(LEADERBOARD.read(intact(LEADERBOARD_PATH)), OF_LINES), "clean")
+        of_lines = over_all(LEADERBOARD.read(intact(LEADERBOARD_PATH)), OF_LINES)
+        everyone = cells(of_lines, "clean")
         tested = corrected(DIFFERENCES.read(intact(DIFFERENCES_PATH)).to_pylist(), everyone)
-        main, chances = main_outputs(everyone), guesses(project.score)
+        main, chances = main_outputs(everyone), guesses(of_lines, everyone)
     else:
         tested = differences_in(pa.concat_tables([first, second]), project.compare)
         main, chances = {}, {}
@@ -173,14 +172,12 @@ def _entries(rows: Sequence[Row], options: argparse.Namespace, project: Project)
         )
     for entry in entries:
         guess = chances.get(entry["dataset"]) if main.get(entry["dataset"]) == entry["output"] else None
-        entry["guessing"] = guess and _against_guess(guess, options.first, options.second)
+        entry["guessing"] = guess and {  # whether each is shown to beat it; None if that was not tested
+            "chance": guess.chance,
+            "first": guess.beaten.get(options.first),
+            "second": guess.beaten.get(options.second),
+        }
     return entries
-
-
-def _against_guess(guess: Guess, first: str, second: str) -> dict[str, Any]:
-    """chance: accuracy of a guess. first, second: whether it is shown to be beaten; None if not tested."""
-    beaten = {name: name in guess.above if name in guess.tested else None for name in (first, second)}
-    return {"chance": guess.chance, "first": beaten[first], "second": beaten[second]}
 
 
 def _has_files(options: argparse.Namespace) -> bool:
@@ -283,6 +280,8 @@ def _corrected(rows: Sequence[Row], every: Cells) -> list[dict[str, Any]]:
 
 def differences_in(outcomes: pa.Table, config: CompareConfig) -> list[dict[str, Any]]:
     """Rows of DIFFERENCES for the one variation in the outcomes; the stage has only those of `original`."""
+    from vouch.metrics.comparison.leaderboard import differences  # loads pandas, which takes seconds
+
     index = outcomes.schema.get_field_index("variation")
     renamed = pa.array([ORIGINAL] * outcomes.num_rows, pa.string())
     return differences(outcomes.set_column(index, "variation", renamed), config.seed, config.resamples)
@@ -309,10 +308,11 @@ def pairs(
         if sides[0] is None or sides[1] is None:
             continue
         both = joined(first, second, dataset, output)
-        gap, correct = dict(gaps.get((dataset, output), {})), counts(both)
+        items = len(both[0])
+        gap, correct = dict(gaps.get((dataset, output), {})), counts(*both)
         effect = gates.minimum_detectable_effect(gap.get("low"), gap.get("high"), gap.get("claims", 1))
         scores = [score for score in HEADLINE if all(("set_size", score) in side for side in sides if side)]
-        sizes = {score: size_gap(both, f"clean_size_{score}", config) for score in scores}
+        sizes = {score: size_gap(*both, f"clean_size_{score}", config) for score in scores}
         if dataset in reasons:
             gap, effect = {**gap, "p": None, "p_holm": None}, None
             correct = correct and {**correct, "mcnemar_p": None}
@@ -322,11 +322,11 @@ def pairs(
                 "dataset": dataset,
                 "variation": variation,
                 "output": output,
-                "items": len(both),
+                "items": items,
                 "first": _side(sides[0]),
                 "second": _side(sides[1]),
                 "accuracy": {key: gap.get(key) for key in (*_NO_GAP, "p", "p_holm")}
-                | ({"with_image": gap["items"]} if gap.get("items", len(both)) < len(both) else {}),
+                | ({"with_image": gap["items"]} if gap.get("items", items) < items else {}),
                 "too_small": reasons.get(dataset, ""),
                 "minimum_detectable_effect": effect,
                 "counts": correct,
@@ -345,51 +345,55 @@ def _side(of: Mapping[Column, Row]) -> dict[str, dict[str, float | None]]:
     }
 
 
-def joined(first: pa.Table, second: pa.Table, dataset: str, output: str) -> pd.DataFrame:
-    """A row for each prompt that both models answered and the clean protocol keeps; `_b` is the second."""
+def joined(first: pa.Table, second: pa.Table, dataset: str, output: str) -> tuple[pa.Table, pa.Table]:
+    """The rows of both models for each prompt that both answered and the clean protocol keeps, by group."""
 
-    def own(outcomes: pa.Table) -> pd.DataFrame:
+    def own(outcomes: pa.Table) -> pa.Table:
         here = pc.and_(pc.equal(outcomes["dataset"], dataset), pc.equal(outcomes["output"], output))
-        frame: pd.DataFrame = outcomes.filter(
-            pc.and_(here, pc.is_valid(outcomes["clean_correct"]))
-        ).to_pandas()
-        return frame
+        return outcomes.filter(pc.and_(here, pc.is_valid(outcomes["clean_correct"])))
 
-    return own(first).merge(own(second), on="prompt", suffixes=("", "_b")).sort_values(["group", "prompt"])
+    left, right = own(first), own(second)
+    at = pc.index_in(left["prompt"], value_set=right["prompt"].combine_chunks())
+    left, right = left.filter(pc.is_valid(at)), right.take(at.drop_null())
+    order = pc.sort_indices(left, [("group", "ascending"), ("prompt", "ascending")])
+    return left.take(order), right.take(order)
 
 
-def counts(both: pd.DataFrame) -> dict[str, float | None] | None:
+def counts(first: pa.Table, second: pa.Table) -> dict[str, float | None] | None:
     """How many prompts each model answered correctly, and McNemar's exact p (1947, binomial).
 
     This p treats copies of a question as independent. None if answers are neither correct nor wrong.
     """
-    if both.empty or both[["correct", "correct_b"]].isna().any(axis=None):
+    a, b = first["correct"], second["correct"]
+    if not len(a) or a.null_count or b.null_count:
         return None
-    first, second = both["correct"].to_numpy(bool), both["correct_b"].to_numpy(bool)
-    only = int((first & ~second).sum()), int((~first & second).sum())
+    one, other = a.to_numpy().astype(bool), b.to_numpy().astype(bool)
+    only = int((one & ~other).sum()), int((~one & other).sum())
     return {
-        "both": int((first & second).sum()),
+        "both": int((one & other).sum()),
         "first_only": only[0],
         "second_only": only[1],
-        "neither": int((~first & ~second).sum()),
+        "neither": int((~one & ~other).sum()),
         # as scipy.stats.binomtest has it; loading scipy.stats takes longer than all else here
         "mcnemar_p": min(1.0, 2 * float(scipy.special.bdtr(min(only), sum(only), 0.5))),
     }
 
 
-def size_gap(both: pd.DataFrame, column: str, config: CompareConfig) -> dict[str, float | None]:
-    """Mean difference of set sizes, over items for which both models have sets.
+def size_gap(
+    first: pa.Table, second: pa.Table, column: str, config: CompareConfig
+) -> dict[str, float | None]:
+    """Mean difference of set sizes, over items for which both models have sets. Rows as from `joined`.
 
     The interval is from a bootstrap over whole groups with fixed thresholds.
     """
-    both = both.dropna(subset=[column, f"{column}_b"])
-    if both.empty:
+    known = pc.and_(pc.is_valid(first[column]), pc.is_valid(second[column]))
+    a, b = (side[column].filter(known).to_numpy().astype(float) for side in (first, second))
+    if not len(a):
         return _NO_GAP
-    codes, groups = pd.factorize(both["group"], sort=True)
-    units = np.rint(GRAIN * (both[column] - both[f"{column}_b"]).to_numpy())
-    sums = np.bincount(codes, units, len(groups)).astype(float)[:, None]
-    numbers = np.bincount(codes, minlength=len(groups)).astype(float)[:, None]
-    largest = GRAIN * max(1, both[[column, f"{column}_b"]].to_numpy().max() - 1)
+    codes = np.unique(first["group"].filter(known).to_numpy().astype(str), return_inverse=True)[1]
+    sums = np.bincount(codes, np.rint(GRAIN * (a - b))).astype(float)[:, None]
+    numbers = np.bincount(codes).astype(float)[:, None]
+    largest = GRAIN * max(1, np.max([a, b]) - 1)
     ends = intervals(sums, numbers, config.seed, config.resamples, -largest, largest)
     low, high = (None if math.isnan(bound[0]) else float(bound[0] / GRAIN) for bound in ends)
     return {"difference": float(means(sums, numbers)[0] / GRAIN), "low": low, "high": high}

@@ -1,42 +1,77 @@
-"""Which models are shown to beat guessing: the report's own claims, for `vouch compare`."""
+"""Which models are shown to beat guessing, for `vouch compare`: the report's claims, from the few columns on
+which they rest. The report's own evidence is every table as a data frame, which takes seconds."""
 
+from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import NamedTuple
 
-from vouch.metrics.config import ScoreConfig
-from vouch.pipeline.errors import UserError
-from vouch.tables.asked import items_path
-from vouch.tables.results import blind_path, outcomes_path
+import pyarrow.compute as pc
+
+from vouch.cli.leaderboard import ACCURACY, Cells, Row, blind_of, groups, main_outputs
+from vouch.metrics.blind import chances
+from vouch.metrics.metric import CLEAN
+from vouch.metrics.unranked import unanswered_places, unranked
+from vouch.pipeline.records import intact
+from vouch.report.gates import MINIMUM, share_claim, significant
+from vouch.tables.asked import ITEMS, ORIGINAL, items_path
+from vouch.tables.results import OUTCOMES, outcomes_path
 
 
 class Guess(NamedTuple):
-    """chance: accuracy of a guess. tested: models about which the report may claim something on this dataset;
-    none if it is too small. above: those that are shown to beat the guess."""
+    """chance: accuracy of a guess. beaten: by model about which the report may claim something, whether it is
+    shown to beat the guess; none if the dataset is too small."""
 
     chance: float
-    tested: tuple[str, ...]
-    above: tuple[str, ...]
+    beaten: Mapping[str, bool]
 
 
-def guesses(score: ScoreConfig) -> dict[str, Guess]:
-    """By dataset, for its main request type and the original prompts; empty if a table of the report's is
-    not here. All datasets are read, since their claims are corrected for each other."""
-    from vouch.report.claims import above_chance
-    from vouch.report.config import Scoring
-    from vouch.report.loading import COMPARED, load
+def guesses(rows: Sequence[Row], numbers: Cells) -> dict[str, Guess]:
+    """By dataset whose items and outcomes are here, for its main request type and the original prompts.
 
-    paths = [path for _, path in COMPARED.values()]
-    for of in (items_path, outcomes_path, blind_path):
-        paths += sorted(of("x").parent.glob(of("*").name))
-    shown = score.model_dump(include={"calibration", "splits", "bins", "seed"})
-    try:
-        evidence = load(paths, Scoring(alpha=score.main_alpha, **shown))
-    except (UserError, OSError):
-        return {}
+    rows: those of LEADERBOARD over all categories, of OF_LINES; of all models and datasets, since claims are
+    corrected for each other. numbers: their cells in the clean protocol.
+    """
+    sizes, blind, apart = groups(numbers), blind_of(numbers), unranked(rows) | unanswered_places(rows)
+    main = {
+        name: (name, min((line[1] for line in numbers if line[0] == name), key=_plain_first), output)
+        for name, output in main_outputs(numbers).items()
+        if items_path(name).exists() and outcomes_path(name).exists()
+    }
+    guess = {name: _chance(*asked) for name, asked in main.items()}
+    claims = {
+        (name, row["model"]): share_claim(row["value"], row["low"], row["high"], sizes[name], guess[name])
+        for row in rows
+        if (row["metric"], row["score"], row["protocol"]) == (*ACCURACY, CLEAN) and row["value"] is not None
+        if main.get(name := row["dataset"]) == (name, row["variation"], row["output"])
+        if (name, row["model"]) not in blind and (row["model"], name, row["output"]) not in apart
+    }
+    made = significant(claims)
     return {
         name: Guess(
-            evidence.chance(name),
-            () if evidence.is_small(name) else evidence.candidates(name),
-            above_chance(evidence, name),
+            guess[name],
+            {
+                model: (name, model) in made and made[name, model].above
+                for where, model in claims
+                if where == name and sizes[name] >= MINIMUM
+            },
         )
-        for name in evidence.datasets
+        for name in main
     }
+
+
+def _plain_first(variation: str) -> tuple[bool, str]:
+    return variation != ORIGINAL, variation
+
+
+def _chance(dataset: str, variation: str, output: str) -> float:
+    """Accuracy of a guess on the questions that are graded; 0 if no guess answers any."""
+    of_item = chances(ITEMS.read(intact(items_path(dataset)), ("id", "options", "answers")))
+    asked = OUTCOMES.rows_with(
+        *(intact(outcomes_path(dataset)), "variation", [variation]), ("item", "output", "clean_correct")
+    )
+    parts = [
+        part["item"].filter(pc.and_(pc.equal(part["output"], output), pc.is_valid(part["clean_correct"])))
+        for part in asked
+    ]
+    items = {item for part in parts for item in pc.unique(part).to_pylist()}
+    return fmean(of_item[item] for item in items) if items else 0.0

@@ -111,8 +111,9 @@ def _entry(row: Row, item: Row, prompt: Row, responses: Sequence[Row], change: s
         ],
         **{key: row[key] for key in ("parser", "reason")},
         "graded": graded(row, item, text),
-        "options": _options(row, prompt, _scores(row["output"], prompt, responses), responses),
+        "options": _options(row, prompt, _scores(row, prompt, responses), responses),
         **{key: first.get(key) for key in _OF_ANSWER},
+        "other_scored": row["output"] == LETTERS and bool(first) and other_scored(row, prompt, first),
         "problem": next((each["problem"] for each in responses if each["problem"]), None),
         "against_original": change,
     }
@@ -125,7 +126,7 @@ def _sets(
 
     Both are None if the threshold is infinite; `calibrated` is then False.
     """
-    scores = _scores(row["output"], prompt, responses)
+    scores = _scores(row, prompt, responses)
     ranked = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
     finite = {
         protocol: (row["model"], row["output"], row["variation"], protocol) not in infinite
@@ -177,15 +178,30 @@ def option(prompt: Row, index: int) -> str:
     return f"{label}{prompt['options'][index]}"
 
 
-def _scores(output: str, prompt: Row, responses: Sequence[Row]) -> list[float]:
+def _scores(row: Row, prompt: Row, responses: Sequence[Row]) -> list[float]:
     """Logit, or negated NLL, of each option; empty for texts and missing answers."""
-    count = len(prompt["options"] or ())
+    count, output = len(prompt["options"] or ()), row["output"]
     if output == LETTERS and responses and responses[0]["logits"]:
-        return list(responses[0]["logits"])[:count]
+        return list(responses[0]["other_logits" if other_scored(row, prompt, responses[0]) else "logits"])[
+            :count
+        ]
     if output == LIKELIHOOD and responses and not any(row["nll"] is None for row in responses):
         nll = {row["option"]: row["nll"] for row in responses}
         return [-nll.get(index, math.inf) for index in range(count)]
     return []
+
+
+def other_scored(row: Row, prompt: Row, response: Row) -> bool:
+    """Whether the letters were scored in their other spelling (score.other_spelling): whether that gives the
+    predicted option its confidence. What params.yaml says now may be newer than the scores."""
+    chosen, confidence, count = row["predicted"], row["confidence"], len(prompt["options"] or ())
+    if not response["other_logits"] or chosen is None or confidence is None:
+        return False
+    stored, other = (
+        abs(float(scipy.special.softmax(response[name][:count])[chosen]) - confidence)
+        for name in ("logits", "other_logits")
+    )
+    return bool(other < stored)
 
 
 def _options(
@@ -204,7 +220,12 @@ def _options(
             "probability": _finite(shares[index]),
         }
         if row["output"] == LETTERS:
-            named = {"logit": scores, **{key: responses[0][key] or () for key in ("other_logits", "upper")}}
+            beside = "logits" if other_scored(row, prompt, responses[0]) else "other_logits"
+            named = {
+                "logit": scores,
+                "other_logits": responses[0][beside] or (),
+                "upper": responses[0]["upper"] or (),
+            }
             entry |= {key: _finite(of[index]) if index < len(of) else None for key, of in named.items()}
         else:
             tokens = of_option.get(index, {}).get("tokens")

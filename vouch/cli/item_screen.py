@@ -224,6 +224,8 @@ def _facts(entry: Row) -> Iterator[str]:
         words.append(f"mass on `(` {entry['bracket_mass']:.3f}")
     if spelling is not None:
         words.append(f"letters read after {repr(spelling) if spelling else 'nothing'}")
+    if entry["other_scored"]:
+        words.append("scored in the other spelling, which is shown as logit")
     if words:
         yield ", ".join(words)
     if mass is not None and mass < LOW_MASS:

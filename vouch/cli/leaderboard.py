@@ -69,7 +69,7 @@ def cells(rows: Iterable[Row], protocol: str, variations: bool = False) -> Cells
         if row["protocol"] == protocol and row["category"] == ALL and main_sets and variation and chosen:
             line = by_line.setdefault((dataset, variation, row["output"], row["model"]), {})
             line[row["metric"], row["score"]] = row
-    known = {dataset: _size(dataset) for dataset in {line[0] for line in by_line}}
+    known = {dataset: size_of(dataset) for dataset in {line[0] for line in by_line}}
     groups = {dataset: size.groups for dataset, size in known.items() if size}
     return {key: shown(of, groups.get(key[0])) for key, of in by_line.items() if not _is_unanswered(of)}
 
@@ -105,10 +105,10 @@ def sizes(numbers: Cells) -> dict[str, Size]:
     for (dataset, *_), of in numbers.items():
         items = of.get(ACCURACY, {}).get("items") or 0
         questions[dataset] = max(questions.get(dataset, 0), items)
-    return {dataset: _size(dataset) or Size(count, count, count) for dataset, count in questions.items()}
+    return {dataset: size_of(dataset) or Size(count, count, count) for dataset, count in questions.items()}
 
 
-def _size(dataset: str) -> Size | None:
+def size_of(dataset: str) -> Size | None:
     """The size of a dataset whose items are here."""
     path = items_path(dataset)
     if not path.exists():

@@ -55,8 +55,8 @@ from vouch.tables.asked import ORIGINAL, OUTPUTS, TEXT
     argument(
         "--design",
         type=number(float, 1),
-        default=1.0,
-        help="for datasets without results: 1 + (questions in a group - 1) x their correlation; default: 1",
+        help="for datasets without results: 1 + (questions in a group - 1) x their correlation; default: "
+        "each group counts as one question",
     ),
     argument(
         "--probe",

@@ -20,12 +20,12 @@ from vouch.report.claims import (
     answers_alone,
     baselines,
     doubts,
+    errors_elsewhere,
     image_claims,
     lead_with_enough,
     leaders,
     questions_needed,
     without_image,
-    wrong_at,
 )
 from vouch.report.costs import ACCURACY, costs, real_changes
 from vouch.report.coverage import counted, coverage_verdict, in_words
@@ -329,14 +329,10 @@ def _alone(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
 
 def _threshold_elsewhere(evidence: Evidence, model: str, dataset: str, threshold: float) -> list[str]:
     """What the threshold of a dataset costs on the others; nothing if it keeps its promise there."""
-    asked = evidence.outputs(dataset)[0]
-    alike = [name for name in evidence.large if name != dataset and evidence.outputs(name)[0] == asked]
-    measured = {name: wrong_at(evidence, name, model, threshold) for name in alike}
     parts = [
-        f"{formatting.percent(of[0].estimate, 0)}{formatting.bracketed(of[0].low, of[0].high, 0, 100)} of "
-        f"{formatting.plural(of[1], 'answer')} are wrong on {name}"
-        for name, of in measured.items()
-        if of and of[0].above
+        f"{formatting.percent(claim.estimate, 0)}{formatting.bracketed(claim.low, claim.high, 0, 100)} of "
+        f"{formatting.plural(answers, 'answer')} are wrong on {name}"
+        for name, (claim, answers) in errors_elsewhere(evidence, dataset, model, threshold).items()
     ]
     return [f"Elsewhere the same threshold lets more errors through: {formatting.listed(parts)}."] * bool(
         parts

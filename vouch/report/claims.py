@@ -107,6 +107,17 @@ def wrong_at(evidence: Evidence, dataset: str, model: str, threshold: float) -> 
     return share_claim(float(wrong.mean()), low, high, int(groups.max()) + 1, TOLERATED), len(given)
 
 
+def errors_elsewhere(
+    evidence: Evidence, dataset: str, model: str, threshold: float
+) -> dict[str, tuple[Claim, int]]:
+    """`wrong_at` by other large dataset with the same main request type, where a model's threshold for
+    answering alone lets more than TOLERATED through."""
+    asked = evidence.outputs(dataset)[0]
+    alike = (name for name in evidence.large if name != dataset and evidence.outputs(name)[0] == asked)
+    measured = {name: wrong_at(evidence, name, model, threshold) for name in alike}
+    return {name: of for name, of in measured.items() if of and of[0].above}
+
+
 @once
 def overconfident(evidence: Evidence, model: str) -> dict[str, tuple[Claim, int]]:
     """By dataset: the claim that a model's surest answers are overconfident, and the number of these answers.

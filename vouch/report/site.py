@@ -119,7 +119,7 @@ class Marker:
 
     def heading(self, column: Column) -> Markup:
         """The label of a column, with its help and the terms in it as a tooltip."""
-        label = escape(visible(column.label))
+        label = breakable(column.label)
         found = list(dict.fromkeys(terms()[word.lower()] for word in _words().findall(column.label)))
         first = found[:1] if not column.help else []
         parts = [column.help or first[0].text] if column.help or first else []

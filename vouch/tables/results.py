@@ -354,7 +354,7 @@ RANKED_PATH = Path("data/compare/ranked.parquet")
 
 TRANSFER = Table(
     "transfer",
-    1,
+    2,
     columns("""
 output, from_model, from_dataset, model, dataset  string
                       whose calibration half gives the threshold, and whose test half is judged by it: both
@@ -367,9 +367,11 @@ low, high             float64  its 2.5 and 97.5 percentiles over the splits
 set_size              float64  mean number of options in such a set
 infinite              float64  share of the sets that hold every option because too little weight calibrates
 effective             float64  rows that calibrate, by their weights: (sum w)^2 / sum w^2
-answered, wrong       float64  share of the questions that the model answers alone by a threshold that keeps 5
-                               percent wrong where it comes from, and share of these answers that is wrong;
-                               null with weights, and where none is shown
+threshold             float64  confidence from which a model answers alone, with at most 5 percent wrong where
+                               it comes from: shown for that model and dataset by themselves, not for all at
+                               once; null with weights, and where none is shown
+answered, wrong       float64  share of the questions that the model answers alone from there on, and share of
+                               these answers that is wrong; null where `threshold` is
 items                 int64    rows of the dataset that is judged
 """),
 )

@@ -177,10 +177,12 @@ def test_weights_mend_a_shift_of_the_covariates_and_no_other() -> None:
     assert means[True, 1.0] < 0.8  # the answer follows otherwise from the covariates: nothing holds
 
 
-def tables(random: np.random.Generator, place: tuple[str, str], questions: int) -> tuple[pa.Table, pa.Table]:
+def tables(
+    random: np.random.Generator, place: tuple[str, str], questions: int, doubt: float = 0.5
+) -> tuple[pa.Table, pa.Table]:
     """Outcomes and probabilities of one model on one dataset, two questions a group."""
     model, dataset = place
-    p = random.dirichlet(np.full(3, 0.5), questions)
+    p = random.dirichlet(np.full(3, doubt), questions)
     answers = np.array([random.choice(3, p=row) for row in p])
     rows = [
         {"model": model, "dataset": dataset, "prompt": f"{dataset}{i}/original", "output": "letters"}
@@ -223,6 +225,20 @@ def test_a_transfer_equals_its_definition_step_by_step() -> None:
     row = found["m", "one", "m", "two", "none"]
     assert (row["coverage"], row["set_size"]) == pytest.approx((np.mean(shares), np.mean(sizes)))
     assert found["m", "one", "m", "two", "images"]["effective"] < row["effective"]
+
+
+def test_answers_given_alone_elsewhere_are_those_above_the_stated_threshold() -> None:
+    random = np.random.default_rng(3)
+    made = {
+        ("m", name): tables(random, ("m", name), 400, doubt) for name, doubt in (("one", 0.03), ("two", 0.5))
+    }
+    outcomes, scores = (pa.concat_tables(each) for each in zip(*made.values(), strict=True))
+    rows = {(row["from_dataset"], row["dataset"]): row for row in transfers(outcomes, scores, {}, ALPHA, 7)}
+    home, away = rows["one", "one"], rows["one", "two"]
+    assert home["threshold"] == away["threshold"] > 0.5 and "threshold" not in rows["two", "one"]
+    given = [row for row in made["m", "two"][0].to_pylist() if row["confidence"] >= away["threshold"]]
+    wrong = np.mean([row["clean_correct"] == 0 for row in given])
+    assert (away["answered"], away["wrong"]) == pytest.approx((len(given) / 400, wrong)) and given
 
 
 def test_items_have_the_mean_of_their_pictures() -> None:

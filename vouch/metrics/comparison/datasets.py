@@ -125,6 +125,7 @@ def _plain(first: _Answers, second: _Answers, alpha: float, seed: int, same: boo
     row: dict[str, Any] = {}
     if limit.answered:
         given = second.confidence >= limit.threshold
+        row["threshold"] = limit.threshold
         row["answered"] = limit.answered if same else float(given.mean())
         errors = limit.errors / int(limit.answers.sum()) if same else (second.right[given] < 1).mean()
         row["wrong"] = float(errors) if same or given.any() else None

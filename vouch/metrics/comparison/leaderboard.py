@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vouch.metrics.comparison.statistics import holm, intervals, means, p_values
+from vouch.metrics.comparison.statistics import GRAIN, UNITS, holm, intervals, means, p_values
 from vouch.metrics.intervals import some
 from vouch.metrics.metric import ALL, CLEAN, MARGINAL
 from vouch.metrics.metric import metrics as declared
@@ -177,10 +177,6 @@ def _complete_means(frame: pd.DataFrame, part: str, place: list[str], columns: l
     return means[means["parts"] == means["whole"]]
 
 
-UNITS = 2520
-"""Units in one correct answer; its share in a tie of up to ten letters is a whole number of them."""
-
-
 def differences(
     outcomes: pa.Table,
     seed: int,
@@ -268,8 +264,6 @@ def _group_sums(
     return sums, counts
 
 
-GRAIN = UNITS * 2**13
-"""How many units make 1. Rounding to units leaves shares of ties exact, and moves other values by <= 3e-8."""
 FLIPPED = "flipped"
 NOT_FLIPPED = "not_flipped"
 CONTENT = "content"

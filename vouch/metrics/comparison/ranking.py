@@ -20,8 +20,8 @@ import scipy
 from numpy.typing import NDArray
 
 from vouch.metrics.comparison.config import CompareConfig
-from vouch.metrics.comparison.leaderboard import GRAIN
 from vouch.metrics.comparison.rankers import PROBABILITIES, RANKERS, RankingTask
+from vouch.metrics.comparison.statistics import GRAIN
 from vouch.metrics.intervals import SHARES, bootstrap, some
 from vouch.metrics.responses import Array
 from vouch.tables import MEANINGS, SAMPLES, SIMILARITIES, TOKENS

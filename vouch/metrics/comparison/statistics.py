@@ -24,6 +24,10 @@ INTERVAL = 2 * 1.959964
 """The width of a 95 % interval, in standard errors."""
 FEW = 6
 """The fewest groups whose signs, all alike, have a two-sided p below .05: 2^(1-6)."""
+UNITS = 2520
+"""Units in one correct answer; its share in a tie of up to ten letters is a whole number of them."""
+GRAIN = UNITS * 2**13
+"""How many units make 1. Rounding to units leaves shares of ties exact, and moves other values by <= 3e-8."""
 
 
 def means(sums: Array, counts: Array) -> Array:

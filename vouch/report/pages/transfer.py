@@ -10,7 +10,7 @@ from markupsafe import Markup
 from vouch.metrics.conformal.selective import TOLERATED
 from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
-from vouch.report.claims import chosen, representative
+from vouch.report.claims import answers_alone, chosen, errors_elsewhere, representative
 from vouch.report.costs import shaded
 from vouch.report.coverage import TRANSFER, transfer_coverages
 from vouch.report.evidence import Evidence, Number
@@ -120,12 +120,16 @@ def _broken(evidence: Evidence, between: pd.DataFrame) -> Iterator[str]:
             f"{formatting.plural(len(away), 'transfer')}; the lowest is "
             f"{formatting.percent(row['coverage'])}, {_where(row)}."
         )
-    alone = away.dropna(subset=["wrong"])
-    if len(alone):
-        row = alone.loc[alone["wrong"].idxmax()]
+    if costs := [
+        (claim.estimate, f"{model} from {source} to {name}")
+        for (source, model), limit in answers_alone(evidence).items()
+        for name, (claim, _) in errors_elsewhere(evidence, source, model, limit.threshold).items()
+    ]:
+        most, where = max(costs)
         yield (
-            f"A threshold for answering alone with at most {formatting.percent(TOLERATED, 0)} wrong answers "
-            f"lets up to {formatting.percent(row['wrong'], 0)} through elsewhere: {_where(row)}."
+            f"A threshold for answering alone with at most {formatting.percent(TOLERATED, 0)} wrong answers, "
+            f"for all models and datasets together, lets up to {formatting.percent(most, 0)} through "
+            f"elsewhere: {where}."
         )
 
 
@@ -165,7 +169,13 @@ def _transfer_grid(evidence: Evidence, frame: pd.DataFrame) -> Grid:
         Column("Set size", "mean number of options in a set", True),
         Column("Every option %", "sets with too little calibration weight", True),
         Column("Effective", "effective number of calibration questions, (sum w)² / sum w²", True),
-        Column("Alone %", f"answered alone with the threshold for {100 * TOLERATED:g} % wrong", True),
+        Column(
+            "Alone from %",
+            f"confidence from which at most {100 * TOLERATED:g} % are wrong where it comes from; shown for "
+            "this model and dataset by themselves",
+            True,
+        ),
+        Column("Alone %", "share of the questions with that confidence", True),
         Column("Wrong %", "of these answers", True),
     )
     rows = []
@@ -176,7 +186,7 @@ def _transfer_grid(evidence: Evidence, frame: pd.DataFrame) -> Grid:
                 *(row[name] for name in ("model", "from_dataset", "dataset", "weighting", "items")),
                 coverage,
                 *(rounded(row["set_size"], 2), percent(row["infinite"]), rounded(row["effective"], 0)),
-                *(percent(row["answered"]), percent(row["wrong"])),
+                *map(percent, row[["threshold", "answered", "wrong"]]),
             )
         )
     return Grid("transfer-all", "thresholds of one dataset on another", columns, rows)

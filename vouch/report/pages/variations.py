@@ -1,6 +1,6 @@
 """The page Variations: how other ways to ask a question change accuracy, confidence and set size.
 
-Its other sections are in image_use.py, severity.py and robustness.py.
+Its other sections are in image_use.py, severity.py, shift.py and robustness.py.
 """
 
 from dataclasses import replace

@@ -13,6 +13,7 @@ const view = (() => {
     const one = { output, problem, has };
     if (has) for (const [name, values] of Object.entries(given)) if (Array.isArray(values)) one[name] = values[at];
     one.low = given.low?.find(([row]) => row === prompt.at)?.[1];
+    one.other = has && given.other;
     return one;
   }).filter((one) => one.has || one.problem !== undefined);
 
@@ -161,6 +162,10 @@ const view = (() => {
       if (output !== "text") parts.push(shares(index, prompt, output, given, byOutput.size > 1));
       else parts.push(...given.map((each) => generated(index, prompt, each)));
       for (const [name, one] of given) {
+        if (one.other) {
+          parts.push(make("p", { class: "note", text: `${name}: its letters are scored, and shown, in their other spelling: ` +
+            "with a blank before them if they are read without one, and without if they are read with it." }));
+        }
         if (one.low !== undefined) {
           parts.push(make("p", { class: "note", text: `${name}: ${one.low} % of the first token's probability is on option letters; ` +
             "it would probably answer in another form, so these options and sets mean little." }));
