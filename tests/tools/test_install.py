@@ -123,6 +123,13 @@ def test_what_is_not_known_is_one_line(
     assert (done.returncode, done.stdout, done.stderr) == (1, "", says + "\n")
 
 
+def test_what_is_built_sees_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted")
+    monkeypatch.setenv("PIP_INDEX_URL", "https://mirror/simple")
+    names = "sorted({'OPENAI_API_KEY', 'PIP_INDEX_URL'} & {*os.environ})"
+    assert install.run(sys.executable, "-c", f"import os, sys; sys.exit(str({names}))") == "['PIP_INDEX_URL']"
+
+
 def test_uv_asks_where_pip_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = (
         ":env:.find-links='one two'\nglobal.find-links='three'\nglobal.index-url='https://mirror/simple'\n"
