@@ -35,15 +35,15 @@ def declared(*extras: str) -> set[str]:
 
 def imported(*folders: str) -> dict[str, Path]:
     """Module of another project -> a file that imports it."""
-    found = {}
+    modules = {}
     for file in (file for folder in folders for file in (ROOT / folder).rglob("*.py")):
         if file.relative_to(ROOT).as_posix().startswith(ELSEWHERE):
             continue
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [str(node.module)] if isinstance(node, ast.ImportFrom) and node.level == 0 else []
-            found |= {name.split(".")[0]: file for name in names}
-    return {name: file for name, file in found.items() if name not in sys.stdlib_module_names | OURS}
+            modules |= {name.split(".")[0]: file for name in names}
+    return {name: file for name, file in modules.items() if name not in sys.stdlib_module_names | OURS}
 
 
 @pytest.mark.parametrize(
@@ -141,10 +141,10 @@ def test_uv_asks_where_pip_asks(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(variable)
     monkeypatch.setenv("SSL_CERT_FILE", "mine")
     install.hand_on_pip_settings()
-    found = {variable: install.os.environ[variable] for variable in install.PIP_TO_UV.values()}
+    handed_on = {variable: install.os.environ[variable] for variable in install.PIP_TO_UV.values()}
     wanted = {
         "UV_DEFAULT_INDEX": "https://mirror/simple",
         "UV_FIND_LINKS": "one,two",
         "SSL_CERT_FILE": "mine",
     }
-    assert found == wanted
+    assert handed_on == wanted
