@@ -1,9 +1,11 @@
-"""`vouch env`: real uv, a package made here, no network."""
+"""`vouch env`: real uv, packages made here, no network."""
 
 import base64
 import hashlib
+import io
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -28,6 +30,38 @@ def wheel(folder: Path) -> str:
     with zipfile.ZipFile(path, "w") as archive:
         for name, text in {**files, f"{info}/RECORD": record + f"{info}/RECORD,,\n"}.items():
             archive.writestr(name, text)
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+BUILT = "built_for_tests"
+SETUP = """
+import os, zipfile
+
+def build_wheel(folder, config_settings=None, metadata_directory=None):
+    with open({seen!r}, "w") as file:
+        file.write("\\n".join(os.environ))
+    name = "{name}-1.0"
+    with zipfile.ZipFile(os.path.join(folder, name + "-py3-none-any.whl"), "w") as wheel:
+        wheel.writestr(name + ".dist-info/METADATA", "Metadata-Version: 2.1\\nName: {name}\\nVersion: 1.0\\n")
+        wheel.writestr(name + ".dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        wheel.writestr(name + ".dist-info/RECORD", "")
+    return name + "-py3-none-any.whl"
+"""
+
+
+def source(folder: Path, seen: Path) -> str:
+    """A package without a wheel, whose setup.py writes the names of the variables that it sees; its digest."""
+    files = {
+        "setup.py": SETUP.format(seen=str(seen), name=BUILT),
+        "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "setup"\nbackend-path = ["."]\n',
+        "PKG-INFO": f"Metadata-Version: 2.1\nName: {BUILT}\nVersion: 1.0\n",
+    }
+    path = folder / f"{BUILT}-1.0.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for name, text in files.items():
+            member = tarfile.TarInfo(f"{BUILT}-1.0/{name}")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -76,6 +110,27 @@ def test_an_environment_holds_what_its_file_names(drivers: Path, vouch: Vouch) -
     assert not list(Path(".vouch/envs").glob("*.part"))
     python.unlink()
     assert "not here" in vouch("env") and "built in" in vouch("env", "small")
+
+
+def test_a_package_that_is_built_sees_no_secret(
+    drivers: Path, vouch: Vouch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = drivers.parent / "seen"
+    digest = source(drivers.parent / "wheels", seen)
+    (drivers / "small.txt").write_text(f"{BUILT}==1.0 --hash=sha256:{digest}\n", "utf-8")
+    secrets = {
+        "HF_TOKEN": "hf_planted",
+        "AWS_SECRET_ACCESS_KEY": "planted",
+        "OPENAI_API_KEY": "sk-planted",
+        "DATABASE_URL": "postgres://me:planted@host/table",
+    }
+    others = {"PIP_INDEX_URL": "https://me:word@index/simple", "PROJECT_URL": "https://host/project"}
+    for name, value in {**secrets, **others}.items():
+        monkeypatch.setenv(name, value)
+    assert "built in" in vouch("env", "small")
+    names = set(seen.read_text("utf-8").split())
+    assert not names & set(secrets)
+    assert {"PATH", "HOME", *others} <= names
 
 
 @pytest.mark.parametrize(

@@ -64,17 +64,17 @@ def exact_probabilities(logits: tuple[float, ...], digits: int) -> list[Decimal]
 
 def exactly(name: str, p: list[Decimal], u: float, settings: Settings) -> list[Decimal]:
     """The scores of a row's letters in the digits of the context."""
-    found = []
+    scores_of_row = []
     for k, own in enumerate(p):
-        others, place = p[:k] + p[k + 1 :], 1 + sum(each > own for each in p)
+        others, rank = p[:k] + p[k + 1 :], 1 + sum(each > own for each in p)
         before, tied = sum((x for x in p if x > own), Decimal(0)), sum(x for x in p if x == own)
         randomised = before + Decimal(u) * tied
         if name == "saps":
             step = Decimal(parameter("saps", "penalty", settings))
-            found.append(Decimal(u) * own if place == 1 else max(p) + (place - 2 + Decimal(u)) * step)
+            scores_of_row.append(Decimal(u) * own if rank == 1 else max(p) + (rank - 2 + Decimal(u)) * step)
             continue
         extra = Decimal(parameter("raps", "penalty", settings)) * max(
-            place - parameter("raps", "k_reg", settings), 0
+            rank - parameter("raps", "k_reg", settings), 0
         )
         formulas = {
             "lac": 1 - own,
@@ -88,8 +88,8 @@ def exactly(name: str, p: list[Decimal], u: float, settings: Settings) -> list[D
         assert name in formulas, (
             f"write the formula of {name} here, in `exactly`, and a row of it by hand above"
         )
-        found.append(formulas[name])
-    return found
+        scores_of_row.append(formulas[name])
+    return scores_of_row
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -125,10 +125,10 @@ def test_order_holds_where_probabilities_vanish(name: str, scale: float, setting
     ranked = rank(base)
     order = order_of(name, settings)(ranked)
     limits = np.sort(np.where(ranked.answers, order, np.inf).min(axis=1))
-    found = np.zeros((rows, 5), dtype=bool)
+    sets_made = np.zeros((rows, 5), dtype=bool)
     for limit, sets in zip(limits, wanted, strict=True):
-        np.put_along_axis(found, ranked.letters.astype(int), order <= limit, axis=1)
-        assert found.tolist() == sets
+        np.put_along_axis(sets_made, ranked.letters.astype(int), order <= limit, axis=1)
+        assert sets_made.tolist() == sets
 
 
 @pytest.mark.parametrize("scale", [1, 60, 400])
@@ -139,9 +139,9 @@ def test_confidence_is_ordered_where_it_rounds_to_one(scale: float) -> None:
     with localcontext(prec=60):
         weights = [sorted(Decimal(each).exp() for each in row) for row in logits.tolist()]
         exact = [float(-(sum(row[:-1]) / sum(row)).ln()) for row in weights]
-    found = sureness(logits)
-    assert found == pytest.approx(np.array(exact), rel=1e-12)
-    order = np.argsort(found)
+    uncertain = sureness(logits)
+    assert uncertain == pytest.approx(np.array(exact), rel=1e-12)
+    order = np.argsort(uncertain)
     rows = replace(simulate(0, 40, 4), logits=logits, answers=np.eye(4, dtype=bool)[logits.argmax(axis=1)])
     rows.answers[order[:9]] = np.eye(4, dtype=bool)[logits.argmin(axis=1)][order[:9]]
     figures = values(clean(rows, config(splits=2)).figures)
@@ -178,8 +178,8 @@ def test_coverage_follows_the_exact_law(score: str) -> None:
     m, t, draws = 39, 21, 2000
     rows = simulate(1, draws * (m + t), step=1e-9, dtype=np.float64)
     asked = config(scores=list(dict.fromkeys(["lac", "aps", score])))
-    found = rows_of(rows, rows.noise, asked.scores, asked.parameters)
-    answer = found.answers[score].reshape(draws, m + t)
+    scores = rows_of(rows, rows.noise, asked.scores, asked.parameters)
+    answer = scores.answers[score].reshape(draws, m + t)
     r = int(np.ceil((m + 1) * 0.9 - 1e-9))
     limits = np.sort(answer[:, :m], axis=1)[:, r - 1]
     covered = (answer[:, m:] <= limits[:, None]).sum(axis=1)
@@ -194,15 +194,15 @@ def test_coverage_follows_the_exact_law(score: str) -> None:
 def test_whole_groups_cover_as_promised_and_torn_ones_differ() -> None:
     base = simulate(3, 300, step=1e-9, dtype=np.float64)
     rows = base.take(np.repeat(np.arange(300), 4))
-    found = []
+    means = []
     for seed in range(60):
         drawn = replace(rows, groups=np.random.RandomState(seed).permutation(300).repeat(4))
-        found.append(coverage("lac", 20, drawn).mean() / 600)
-    error = np.std(found) / np.sqrt(len(found))
+        means.append(coverage("lac", 20, drawn).mean() / 600)
+    error = np.std(means) / np.sqrt(len(means))
     # copies of one row have one score: m groups calibrate as m rows of four copies
     m = 150
     exact = np.ceil((4 * m + 1) * 0.9) / 4
-    assert abs(np.mean(found) - np.ceil(exact) / (m + 1)) < 3 * error + 1 / 600
+    assert abs(np.mean(means) - np.ceil(exact) / (m + 1)) < 3 * error + 1 / 600
 
 
 def of_kind(figures: list[Figure], kind: str, score: str, metric: str) -> Figure:
@@ -241,8 +241,8 @@ def test_class_conditional_sets_cover_every_letter() -> None:
     at_a = rows.answers[:, 0]
     covered = {}
     for kind in ("marginal", "class"):
-        found = calibrations.of(calibrations.rows.strata(kind), 0.1)["lac"]
-        _, means = found.membership.row_means(drawn)
+        threshold = calibrations.of(calibrations.rows.strata(kind), 0.1)["lac"]
+        _, means = threshold.membership.row_means(drawn)
         covered[kind] = means[at_a & (drawn.tests > 0)].mean()
     assert covered["class"] == pytest.approx(0.9, abs=0.02)
     assert covered["marginal"] < 0.87
@@ -275,11 +275,11 @@ def test_several_alphas_and_shares_stand_beside_the_main_ones() -> None:
     plain = by_name(clean(rows, config(alpha=0.2)).figures)
     sizes = {f.alpha: f for f in figures if (f.score, f.metric) == ("lac", "set_size")}
     assert sizes[0.2] == plain["lac", "set_size"] and sizes[0.1].value > sizes[0.2].value
-    found = by_name(figures)
-    assert found["lac", "coverage_calibrated_on_50"].value == next(
+    named = by_name(figures)
+    assert named["lac", "coverage_calibrated_on_50"].value == next(
         f.value for f in figures if (f.score, f.metric, f.alpha) == ("lac", "coverage", 0.1)
     )
-    assert found["aps", "set_size_calibrated_on_10"].items == 300
+    assert named["aps", "set_size_calibrated_on_10"].items == 300
 
 
 @cache
@@ -319,10 +319,10 @@ def test_a_copy_of_an_item_in_its_group_moves_no_mean_of_rows_twice(seed: int) -
         ({"strata": ["marginal", "classes"]}, "unknown name classes; did you mean class"),
         ({"scores": ["lac"]}, "aps is missing"),
         ({"strata": ["class"]}, "marginal is missing"),
-        ({"strata": ["marginal", "marginal"]}, "each once"),
-        ({"alpha": [0.1, 0.1]}, "has a duplicate"),
+        ({"strata": ["marginal", "marginal"]}, "marginal is a duplicate; name it once"),
+        ({"alpha": [0.1, 0.1]}, "0.1 is a duplicate; name it once"),
         ({"parsers": ["reeder"]}, "unknown name reeder; .*reader"),
-        ({"parsers": ["reader", "reader"]}, "each once"),
+        ({"parsers": ["reader", "reader"]}, "reader is a duplicate; name it once"),
         ({"answers": {"d": ["anl"]}}, "unknown name anl; .*anls"),
     ],
 )

@@ -5,13 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from vouch.cli.use import as_params
+from vouch.datasets.fetch.origin import Origin
+from vouch.datasets.loaders import scienceqa, table
+from vouch.models.lock_entry import LockEntry
 from vouch.params.check import check_params
 from vouch.params.project import NAMED, OF_ENTRY, Models, Project, left_out
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError, did_you_mean
-from vouch.pipeline.validation import validated
+from vouch.pipeline.validation import parsed, validated
 from vouch.pipeline.yaml12 import load, loads
 
 ROOT = Path(__file__).parents[2]
@@ -29,9 +33,9 @@ def refusal(values: Any) -> str:
     """What is said of a params file behind its name."""
     with pytest.raises(UserError) as error:
         check_params(values, "params.yaml")
-    name, _, said = str(error.value).partition(": ")
+    name, _, problem = str(error.value).partition(": ")
     assert name == "params.yaml"
-    return said
+    return problem
 
 
 def test_an_entry_may_name_variations_and_rows(small: dict[str, Any]) -> None:
@@ -55,7 +59,7 @@ def test_outputs_are_those_of_the_entry_the_profile_or_the_template(small: dict[
 
 
 @pytest.mark.parametrize(
-    ("entry", "said"),
+    ("entry", "message"),
     [
         ({"variations": ["vs_q"]}, "datasets.left.variations: unknown variation vs_q; did you mean vs_"),
         ({"variations": ["vr_b", "vr_b_3"]}, "datasets.left.variations: vr_b_3 is the same as vr_b"),
@@ -81,13 +85,13 @@ def test_outputs_are_those_of_the_entry_the_profile_or_the_template(small: dict[
         ({"source": "hub:o/n"}, "give source: vouch/datasets/fetch, and origin: {hub: o/n, split: test}"),
     ],
 )
-def test_what_an_entry_may_not_say(small: dict[str, Any], entry: dict[str, Any], said: str) -> None:
+def test_what_an_entry_may_not_say(small: dict[str, Any], entry: dict[str, Any], message: str) -> None:
     small["datasets"]["left"] |= entry
-    assert said in refusal(small)
+    assert message in refusal(small)
 
 
 @pytest.mark.parametrize(
-    ("section", "values", "said"),
+    ("section", "values", "message"),
     [
         ("score", {"alpha": 0}, "score.alpha: Input should be greater than 0, found '0'"),
         ("score", {"alpha": [0.1, float("nan")]}, "score.alpha.1: Input should be a finite number"),
@@ -151,28 +155,28 @@ def test_what_an_entry_may_not_say(small: dict[str, Any], entry: dict[str, Any],
     ],
 )
 def test_a_wrong_value_is_one_problem_under_its_key(
-    small: dict[str, Any], section: str, values: dict[str, Any], said: str
+    small: dict[str, Any], section: str, values: dict[str, Any], message: str
 ) -> None:
     small[section] |= values
     line, *others = refusal(small).splitlines()
-    assert (others[0].removeprefix("  - ") if others else line).startswith(said)
+    assert (others[0].removeprefix("  - ") if others else line).startswith(message)
     assert bool(others) == ("batch" in values)
 
 
 @pytest.mark.parametrize(
     "source", [".", "..", "/", "stages/..", "data", "data/models", "reports/items", ".dvc", "data/trained/.."]
 )
-@pytest.mark.parametrize("place", ["models", "helpers", "datasets"])
-def test_no_source_is_the_project_or_what_it_writes(small: dict[str, Any], place: str, source: str) -> None:
+@pytest.mark.parametrize("section", ["models", "helpers", "datasets"])
+def test_no_source_is_the_project_or_what_it_writes(small: dict[str, Any], section: str, source: str) -> None:
     """Before anything walks it: a model's folder is hashed, and `/` takes hours."""
-    if place == "datasets":
+    if section == "datasets":
         small["datasets"]["left"]["source"] = source
     else:
-        small[place]["left"] = source
+        small[section]["left"] = source
     around = source in (".", "..", "/", "stages/..")
-    said = refusal(small)
-    assert said.startswith(f"{place}.left{'.source' if place == 'datasets' else ''}: ")
-    assert ("holds this project" if around else "is written by this project") in said
+    message = refusal(small)
+    assert message.startswith(f"{section}.left{'.source' if section == 'datasets' else ''}: ")
+    assert ("holds this project" if around else "is written by this project") in message
 
 
 HUGE = 10**40
@@ -185,8 +189,8 @@ HUGE = 10**40
 def test_numbers_of_a_training_have_an_end(key: str) -> None:
     values = load(ROOT / "profiles/demo.yaml")
     values["train"]["vouch_s"][key] = HUGE
-    said = refusal(values)
-    assert said.startswith(f"train.vouch_s.{key}: Input should be less than ") and len(said) < 200
+    message = refusal(values)
+    assert message.startswith(f"train.vouch_s.{key}: Input should be less than ") and len(message) < 200
 
 
 def test_a_seed_of_scenes_has_an_end(small: dict[str, Any]) -> None:
@@ -227,7 +231,7 @@ def test_all_problems_of_a_file_are_one_list(small: dict[str, Any]) -> None:
     small["models"]["third"] = "models.lock"
     head, *problems = refusal(small).splitlines()
     assert head == "5 problems"
-    for problem, said in zip(
+    for problem, message in zip(
         problems,
         (
             "datasets.left.source: data/compare is written by this project",
@@ -238,13 +242,13 @@ def test_all_problems_of_a_file_are_one_list(small: dict[str, Any]) -> None:
         ),
         strict=True,
     ):
-        assert problem.startswith(f"  - {said}")
+        assert problem.startswith(f"  - {message}")
 
 
 def test_a_list_of_many_names_or_problems_has_an_end(small: dict[str, Any]) -> None:
     names = [f"name_{number:03d}" for number in range(100)]
-    said = did_you_mean("nmae_042", names)
-    assert said.startswith("did you mean name_042? valid: name_000, ") and said.endswith(
+    message = did_you_mean("nmae_042", names)
+    assert message.startswith("did you mean name_042? valid: name_000, ") and message.endswith(
         "name_019 and 80 more"
     )
     head, *problems = refusal(small | dict.fromkeys(names, 1)).splitlines()
@@ -256,10 +260,10 @@ def test_only_data_and_models_have_no_default() -> None:
     entry = {"source": "../kites", "template": "plain"}
     own = {"datasets": {"kites": entry}, "models": {"mine": "../my-weights"}}
     assert Project.model_validate(own).score.alpha == 0.1
-    said = refusal(own)
-    assert "- key score is missing; add `score: {alpha: 0.1}`\n" in said
+    message = refusal(own)
+    assert "- key score is missing; add `score: {alpha: 0.1}`\n" in message
     keys = [key for key, _ in left_out(own)]
-    assert re.findall(r"- key (\S+) is missing", said) == keys
+    assert re.findall(r"- key (\S+) is missing", message) == keys
     assert keys[-1] == "datasets.kites.loader"
     text = as_params(
         "datasets: {kites: {source: ../kites, template: plain}}\nmodels: {mine: ../my-weights}\nscore: {splits: 7}\n",
@@ -307,7 +311,62 @@ def test_a_template_is_chosen_by_the_user() -> None:
     """None is the default: some add options that nobody wrote."""
     small = load(ROOT / "profiles/small.yaml")
     small["datasets"]["left"].pop("template")
-    said = refusal(small)
-    assert "key datasets.left.template is missing; add it: `plain` asks with the options as they are" in said
+    message = refusal(small)
+    assert (
+        "key datasets.left.template is missing; add it: `plain` asks with the options as they are" in message
+    )
     for path in (ROOT / "params.yaml", *sorted((ROOT / "profiles").glob("*.yaml"))):
         assert all("template" in entry for entry in load(path)["datasets"].values()), path
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("outputs", "text"),
+        ("variations", "original"),
+        ("datasets.left.outputs", "text"),
+        ("datasets.left.variations", "original"),
+        ("score.alpha", 0.1),
+        ("score.shares", 0.3),
+        ("score.parsers", "reader"),
+        ("score.other_spelling", "tiny_a"),
+        ("score.answers.left", "exact_match"),
+        ("extract.datasets_of.tiny_a", "left"),
+        ("extract.sampling.0.models", "tiny_a"),
+        ("extract.sampling.0.datasets", "left"),
+        ("extract.sampling.0.variations", "original"),
+        ("rewrite.clean", "left"),
+        ("paper.others.0.names", "its model"),
+        ("paper.others.0.datasets", "left"),
+    ],
+)
+def test_no_list_names_a_thing_twice(small: dict[str, Any], key: str, value: object) -> None:
+    small["extract"] |= {"sampling": [{"temperature": 1.0, "samples": 2}], "datasets_of": {}}
+    small["paper"] = {"title": "x", "others": [{"names": ["a"], "why": "b"}]}
+    small["score"] |= {"answers": {}}
+    level: Any = small
+    *parents, last = key.split(".")
+    for name in parents:
+        level = level[int(name) if isinstance(level, list) else name]
+    level[last] = [value, value]
+    problem = refusal(small)
+    assert problem.startswith(key.partition(".")[0]) and f"{value} is a duplicate; name it once" in problem
+
+
+@pytest.mark.parametrize(
+    ("model", "values"),
+    [
+        (LockEntry, {"source": {"kind": "folder", "path": "m"}, "outputs": ["text", "text"]}),
+        (table.Settings, {"columns": {"question": "q", "answer": "a"}, "choices": ["b", "b"]}),
+        (table.Settings, {"columns": {"question": "q", "answer": "a", "options": ["b", "b"]}}),
+        (table.Settings, {"columns": {"question": "q", "answer": "a", "options": "o", "image": ["b", "b"]}}),
+        (
+            table.Settings,
+            {"columns": {"question": "q", "answer": "a", "options": "o"}, "files": ["b", "b"]},
+        ),
+        (scienceqa.Settings, {"tasks": ["b", "b"]}),
+        (Origin, {"hub": "a/b", "split": "test", "files": ["b", "b"]}),
+    ],
+)
+def test_no_list_of_an_entry_names_a_thing_twice(model: type[BaseModel], values: dict[str, Any]) -> None:
+    assert any("is a duplicate; name it once" in problem for problem in parsed(model, values)[1])

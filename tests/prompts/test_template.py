@@ -65,7 +65,7 @@ def test_braces_in_an_item_are_text():
         ({"images": "last"}, "images: .*'first', 'interleaved', 'joined' or 'merged'"),
         ({"absent_hints": "nan"}, "absent_hints"), ({"body": ...}, "body: Field required"),
         ({"outputs": ["leters"]}, r"outputs: .*unknown name leters; .*did you mean letters\?"),
-        ({"outputs": ["text", "text"]}, "outputs: .*each once"),
+        ({"outputs": ["text", "text"]}, "outputs: .*text is a duplicate; name it once"),
         ({"outputs": []}, "outputs: .*name one or several of letters, likelihood, text"),
         ({"outputs": "letters"}, "outputs: "), ({"variants": ["free"]}, "variants: must map each name"),
         ({"variants": {"free": "body"}}, "variants: must map each name"),

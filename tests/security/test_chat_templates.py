@@ -1,6 +1,7 @@
 """A chat template comes with a model: it may fail, but it neither escapes, nor runs for ever, nor eats the memory."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,17 @@ def test_the_process_knows_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip("no /proc here")
     assert b"hf_planted" not in environment.read_bytes()
     assert "HF_TOKEN" in os.environ
+
+
+def test_the_trial_of_a_tokenizer_knows_no_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    python, seen = tmp_path / "python", tmp_path / "seen"
+    python.write_text(f"#!/bin/sh\nenv > {seen}\necho '{{}}'\n", "utf-8")
+    python.chmod(0o755)
+    (tmp_path / "tokenizer.json").write_text("{}", "utf-8")
+    monkeypatch.setattr(sys, "executable", str(python))
+    monkeypatch.setenv("HF_TOKEN", "hf_planted0123456789")
+    sandbox.check_tokenizer(tmp_path)
+    assert "PATH=" in seen.read_text("utf-8") and "hf_planted" not in seen.read_text("utf-8")
 
 
 class _Processor:

@@ -25,7 +25,7 @@ import yaml
 from tests.checkouts.checkout import ONE_PROCESS, Checkout
 from tests.checkouts.small import small
 from tests.fuzz.pictures import picture
-from vouch.pipeline.errors import UserError, hidden
+from vouch.pipeline.errors import UserError, hidden, holds_secret
 
 pytestmark = pytest.mark.slow
 OURS = "sk-planted/own+0123456789abcdef"
@@ -266,11 +266,14 @@ def test_what_is_hidden(text: str, says: str) -> None:
 @pytest.mark.parametrize(
     ("name", "secret"),
     [
-        *((name, True) for name in ("PGPASSWORD", "WATSONX_APIKEY", "APIKEY", "MYSQL_PWD", "GITHUB_PAT", "SSHPASS")),
-        *((name, False) for name in ("PWD", "OLDPWD", "MAX_TOKENS", "KEYBOARD", "PATH", "GIT_ASKPASS")),
+        *((name, True) for name in ("PGPASSWORD", "WATSONX_APIKEY", "APIKEY", "MYSQL_PWD", "GITHUB_PAT", "SSHPASS",
+           "S3_ACCESSKEY", "SSH_AUTH_SOCK", "AZURE_STORAGE_CONNECTION_STRING", "CI_SECRETS")),
+        *((name, False) for name in ("PWD", "OLDPWD", "MAX_TOKENS", "KEYBOARD", "PATH", "GIT_ASKPASS", "XAUTHORITY",
+           "UV_INDEX", "TOKENIZERS_PARALLELISM")),
     ],
 )  # fmt: skip
 def test_which_variables_are_secrets(name: str, secret: bool) -> None:
+    assert holds_secret(name) == secret
     assert ("0123456789" not in hidden("0123456789", {name: "0123456789"})) == secret
 
 

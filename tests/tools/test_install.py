@@ -35,15 +35,15 @@ def declared(*extras: str) -> set[str]:
 
 def imported(*folders: str) -> dict[str, Path]:
     """Module of another project -> a file that imports it."""
-    found = {}
+    modules = {}
     for file in (file for folder in folders for file in (ROOT / folder).rglob("*.py")):
         if file.relative_to(ROOT).as_posix().startswith(ELSEWHERE):
             continue
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [str(node.module)] if isinstance(node, ast.ImportFrom) and node.level == 0 else []
-            found |= {name.split(".")[0]: file for name in names}
-    return {name: file for name, file in found.items() if name not in sys.stdlib_module_names | OURS}
+            modules |= {name.split(".")[0]: file for name in names}
+    return {name: file for name, file in modules.items() if name not in sys.stdlib_module_names | OURS}
 
 
 @pytest.mark.parametrize(
@@ -123,6 +123,13 @@ def test_what_is_not_known_is_one_line(
     assert (done.returncode, done.stdout, done.stderr) == (1, "", says + "\n")
 
 
+def test_what_is_built_sees_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted")
+    monkeypatch.setenv("PIP_INDEX_URL", "https://mirror/simple")
+    names = "sorted({'OPENAI_API_KEY', 'PIP_INDEX_URL'} & {*os.environ})"
+    assert install.run(sys.executable, "-c", f"import os, sys; sys.exit(str({names}))") == "['PIP_INDEX_URL']"
+
+
 def test_uv_asks_where_pip_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = (
         ":env:.find-links='one two'\nglobal.find-links='three'\nglobal.index-url='https://mirror/simple'\n"
@@ -134,10 +141,10 @@ def test_uv_asks_where_pip_asks(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(variable)
     monkeypatch.setenv("SSL_CERT_FILE", "mine")
     install.hand_on_pip_settings()
-    found = {variable: install.os.environ[variable] for variable in install.PIP_TO_UV.values()}
+    handed_on = {variable: install.os.environ[variable] for variable in install.PIP_TO_UV.values()}
     wanted = {
         "UV_DEFAULT_INDEX": "https://mirror/simple",
         "UV_FIND_LINKS": "one,two",
         "SSL_CERT_FILE": "mine",
     }
-    assert found == wanted
+    assert handed_on == wanted

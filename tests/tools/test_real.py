@@ -58,9 +58,15 @@ def test_what_makes_no_weights_says_why(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_server_that_ends_is_told_with_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tools.real.serve.REAL", tmp_path)
     monkeypatch.setattr("tools.real.serve.SITE", tmp_path / "site")
+    monkeypatch.setenv("HF_TOKEN", "hf_planted")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/xllamacpp.py").write_text(
+        "import os; raise OSError(os.environ.get('HF_TOKEN', 'no token'))"
+    )
     with (
         pytest.raises(OSError, match=r"the server ended with 1; see .*llama\.log"),
         running("llama", tmp_path / "no.gguf", 60),
     ):
         pass
-    assert "xllamacpp" in (tmp_path / "llama.log").read_text("utf-8")
+    log = (tmp_path / "llama.log").read_text("utf-8")
+    assert "xllamacpp" in log and log.endswith("OSError: no token\n")

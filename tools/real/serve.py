@@ -32,9 +32,12 @@ def running(kind: str, weights: Path, patience: float, port: int = 0) -> Iterato
 
     patience: seconds until it must answer. port: any free one if this is taken. Raises OSError.
     """
+    from vouch.pipeline.errors import without_secrets  # not for the server, which is this file as well
+
     port = _free(port)
     command = [sys.executable, __file__, kind, str(weights), str(port)]
-    environment = {**os.environ, "PYTHONPATH": str(SITE), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    own = {"PYTHONPATH": str(SITE), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    environment = {**without_secrets(), **own}
     log = REAL / f"{kind}.log"
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=out, env=environment)

@@ -7,13 +7,13 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import shorten
 
 from vouch.cli.command import argument, command
 from vouch.models.program.identity import CUDA, DRIVERS, ENVIRONMENTS, variable
-from vouch.pipeline.errors import UserError, did_you_mean, reason
+from vouch.pipeline.errors import UserError, did_you_mean, reason, without_secrets
 from vouch.pipeline.files import replacing_folder
 from vouch.pipeline.locks import locked
 from vouch.report.formatting import plural
@@ -52,6 +52,10 @@ def run(options: argparse.Namespace) -> int:
 
     On Linux, a CPU build of torch is not on PyPI. It comes from the folders that uv is told to look into
     (UV_FIND_LINKS), else from PyTorch's index, and is the one package whose digest is not checked.
+
+    A package without a wheel is built here, which runs its authors' code. Variables whose names say key,
+    token, secret or password are kept from it; an index that needs a password has it in its address, or in
+    ~/.netrc.
 
     To use a Python that exists already, name it instead: export VOUCH_ENV_NAME=/path/to/python
 
@@ -180,7 +184,10 @@ def _own_build(block: str) -> bool:
 
 
 def _uv(arguments: list[str], what: str = "", advice: str = "check the network, and UV_FIND_LINKS") -> str:
-    """Runs uv; its error, or empty. Raises UserError if `what` names what it was to install."""
+    """Runs uv; its error, or empty. Raises UserError if `what` names what it was to install.
+
+    A package without a wheel is built, which runs its authors' code: in uv's environment, so without secrets.
+    """
     program = shutil.which(
         "uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     )
@@ -188,8 +195,8 @@ def _uv(arguments: list[str], what: str = "", advice: str = "check the network, 
         raise UserError("uv is not installed; `make install` installs it")
     cache = {"UV_CACHE_DIR": str((ENVIRONMENTS / ".cache").absolute())}
     own = {"UV_NO_CONFIG": "1", "UV_PYTHON_DOWNLOADS": "never"}
-    environment: Mapping[str, str] = {**cache, **os.environ, **own}
-    environment = {name: value for name, value in environment.items() if name != "VIRTUAL_ENV"}
+    environment = {**cache, **without_secrets(), **own}
+    environment.pop("VIRTUAL_ENV", None)
     done = subprocess.run(
         [program, *arguments, "--quiet"], capture_output=True, text=True, env=environment, check=False
     )

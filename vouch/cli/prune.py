@@ -16,7 +16,7 @@ from vouch.cli.printing import plain_lines
 from vouch.pipeline.dag import Dag, read_dag
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.dvc_store import held, remember
-from vouch.pipeline.files import PART, UNUSED, abandoned, set_aside, write_text
+from vouch.pipeline.files import BEFORE, PART, UNUSED, abandoned, set_aside, write_text
 from vouch.pipeline.records import LOCK, RECEIPTS, read_lock, receipt_path
 from vouch.pipeline.runners import none_at_work
 from vouch.pipeline.state import MARKER, STAMPS, stamp_path
@@ -102,7 +102,7 @@ def _unmade(dag: Dag, made: set[str]) -> tuple[Pruning, list[Path]]:
     sources -= {dep for stage in dag.stages.values() for dep in dag.fan_ins(stage)}
     ours = set(dag.maker) | sources | {f"{root}/README.md" for root in _ROOTS}  # these pages are in git
     pruning = Pruning()
-    parts = (path for at in (RECEIPTS.parent, RECEIPTS) for path in at.glob(".*.part"))
+    parts = (path for at in (Path(), RECEIPTS.parent, RECEIPTS, BEFORE) for path in at.glob(".*.part"))
     temporary = [path for path in parts if abandoned(path.name)]
     for path in sorted(path for root in _ROOTS for path in _files(Path(root))):
         if _at_or_below(path, ours):

@@ -24,7 +24,7 @@ from vouch.params.check import TRAINED, check_params
 from vouch.params.project import MODELS, Project, Released, left_out
 from vouch.pipeline.dag import PARAMS, read_dag
 from vouch.pipeline.errors import UserError, check_name, did_you_mean, meant, rename_key, renamed_keys
-from vouch.pipeline.files import UNUSED, replacing, write_text
+from vouch.pipeline.files import BEFORE, UNUSED, replacing, write_text
 from vouch.pipeline.records import LOCK, parse_lock
 from vouch.pipeline.runners import none_at_work
 from vouch.pipeline.state import states
@@ -35,7 +35,6 @@ from vouch.tables.results import model_slug
 
 PROFILES = Path("profiles")
 MODELINE = "# yaml-language-server: $schema="  # gives editors the schema's path from the file's folder
-BEFORE = Path(".vouch/params")
 _DEFAULTS = "\nDefaults that `vouch use` wrote out; docs/profiles.md"
 RESTORE = "`vouch store restore` brings them back"
 
@@ -78,9 +77,7 @@ def run(options: argparse.Namespace) -> int:
     if dag:
         record(states(dag))  # so that switching loses no results
     with none_at_work():
-        switched = not Path(PARAMS).exists() or Path(PARAMS).read_bytes() != text.encode()
-        pruning = _switch(options.name, text)
-        committed = switched and _restore_lock(text)
+        pruning, committed = _switch(options.name, text)
     print(f"use: params.yaml is now {options.name}")
     if pruning.removed:
         print(f"use: removed {_files(pruning.removed)} of the previous profile; DVC's cache keeps them")
@@ -142,28 +139,28 @@ def _absent(key: str, source: str) -> Iterator[str]:
         yield f"{key}: {source} is not here; {hint}correct it in {PARAMS}, or put it there before `dvc repro`"
 
 
-def _switch(name: str, text: str) -> Pruning:
-    """Writes params.yaml and prunes. If pruning is refused, params.yaml stays as it was. Raises UserError."""
-    before = text.encode()
-    if Path(PARAMS).exists():
-        before = Path(PARAMS).read_bytes()  # bytes, since the file may be damaged
-        if not copies_of(before):
-            kept = BEFORE / f"{hashlib.sha256(before).hexdigest()[:12]}.yaml"
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_bytes(before)
-            print(f"use: the previous params.yaml is kept as {kept}")
-    write_text(Path(PARAMS), text)
-    try:
-        return prune(read_dag())
-    except UserError:
-        with replacing(Path(PARAMS)) as temporary:
+def _switch(name: str, text: str) -> tuple[Pruning, bool]:
+    """Prunes, takes dvc.lock from the last commit if that has this text, and writes params.yaml.
+
+    In this order: params.yaml still differs from the profile until all is done, so the same command goes on
+    where it was killed. Also returns whether dvc.lock was taken. Raises UserError.
+    """
+    before = Path(PARAMS).read_bytes() if Path(PARAMS).exists() else None  # bytes: the file may be damaged
+    if before is not None and not copies_of(before):
+        kept = BEFORE / f"{hashlib.sha256(before).hexdigest()[:12]}.yaml"
+        with replacing(kept) as temporary:
             temporary.write_bytes(before)
-        raise
-    except OSError as error:  # some files may already be removed, so params.yaml is not restored
+        print(f"use: the previous params.yaml is kept as {kept}")
+    try:
+        pruning = prune(read_dag(params=loads(text, PARAMS)))
+    except OSError as error:
         raise UserError(
-            f"{error.filename}: cannot be removed ({error.strerror}); {PARAMS} is {name} already: "
-            "make the folder writable, then `vouch store prune`"
+            f"{error.filename}: cannot be removed ({error.strerror}), and {PARAMS} is not {name} yet; make "
+            "the folder writable, then run it again"
         ) from None
+    committed = before != text.encode() and _restore_lock(text)
+    write_text(Path(PARAMS), text)
+    return pruning, committed
 
 
 def profile_text(name: str, settings: list[str]) -> str:

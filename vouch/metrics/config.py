@@ -22,6 +22,7 @@ from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.corpus import OF_CORPUS
 from vouch.metrics.text.parsers import DEFAULT_PARSERS, PARSERS
 from vouch.pipeline.errors import did_you_mean
+from vouch.pipeline.validation import each_once
 from vouch.tables import HEADLINE
 from vouch.tables.answered import Device
 
@@ -89,9 +90,9 @@ def _known(table: Mapping[str, object]) -> AfterValidator:
         for name in names:
             if name not in valid:
                 raise ValueError(f"unknown name {name:.60}; {did_you_mean(name, valid)}")
-        if not names or len(set(names)) < len(names):
-            raise ValueError(f"must name one or several of {', '.join(valid)}, each once")
-        return names
+        if not names:
+            raise ValueError(f"must name one or several of {', '.join(valid)}")
+        return each_once(names)
 
     return AfterValidator(check)
 
@@ -157,9 +158,7 @@ class ScoreConfig(BaseModel):
     @field_validator("alpha", "shares")
     @classmethod
     def _each_once(cls, value: list[object] | float) -> list[object] | float:
-        if isinstance(value, list) and len(set(value)) < len(value):
-            raise ValueError("has a duplicate; name each once")
-        return value
+        return each_once(value) if isinstance(value, list) else value
 
     @field_validator("scores", "strata")
     @classmethod

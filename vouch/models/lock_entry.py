@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from vouch.pipeline.hub import REPOSITORY, commit
+from vouch.pipeline.validation import EACH_ONCE
 from vouch.tables.answered import WEIGHT_SUFFIX, Dtype, Reasoning
 from vouch.tables.asked import Output
 
@@ -241,7 +242,7 @@ class LockEntry(_LockEntry):
     template_kwargs: dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], bool | int | str] = {}
     reasoning: Reasoning | Literal["off"] | None = None
     sees: bool | None = None
-    outputs: list[Output] | None = Field(default=None, min_length=1)
+    outputs: Annotated[list[Output] | None, EACH_ONCE] = Field(default=None, min_length=1)
     program: Program | None = None
     parameters: int | None = Field(default=None, ge=1)
     facts: Facts = Facts()

@@ -8,8 +8,8 @@ and they get MEMORY bytes.
 
 They run this file by its path, so it imports nothing but the standard library at its top. The renderer first
 says that it is ready; then a line of JSON comes in (template, messages, answer, variables, seconds) and one
-goes out: text, or error and its message. It knows no secrets: from the environment it gets only what Python
-needs to start. The trial of a tokenizer prints a line of JSON.
+goes out: text, or error and its message. The trial of a tokenizer prints a line of JSON. Neither knows
+secrets: from the environment they get only what Python needs to start.
 """
 
 import atexit
@@ -43,6 +43,10 @@ class Endless(OSError):
     """A template does not end, so no other question can be asked either."""
 
 
+def _environment() -> dict[str, str]:
+    return {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+
+
 class _Renderer:
     """The process that renders. One rendering at a time."""
 
@@ -54,7 +58,6 @@ class _Renderer:
     def start(self) -> "subprocess.Popen[str]":
         """Starts the process if there is none."""
         if self._process is None:
-            environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
             self._process = subprocess.Popen(
                 [sys.executable, "-P", __file__],
                 stdin=subprocess.PIPE,
@@ -62,7 +65,7 @@ class _Renderer:
                 stderr=subprocess.DEVNULL,
                 text=True,
                 encoding="ascii",
-                env={**environment, "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"},
+                env={**_environment(), "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"},
             )
         return self._process
 
@@ -150,7 +153,7 @@ def _problem(path: Path) -> str | None:
         [sys.executable, "-P", __file__, str(path)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        env={**os.environ, "TOKENIZERS_PARALLELISM": "false"},
+        env={**_environment(), "TOKENIZERS_PARALLELISM": "false"},
         check=False,
     )
     length = len(_TRIED)

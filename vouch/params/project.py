@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from vouch.browse.config import BrowseConfig
 from vouch.datasets.config import DatasetEntry
@@ -20,6 +20,7 @@ from vouch.metrics.config import ScoreConfig
 from vouch.models.config import ExtractConfig
 from vouch.models.encoders.config import EmbedConfig
 from vouch.models.lock_entry import LockEntry
+from vouch.pipeline.validation import EACH_ONCE, each_once
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.rewrites.config import RewriteConfig
 from vouch.report.config import ReportConfig
@@ -122,9 +123,7 @@ class PaperOfProfile(BaseModel):
 
     @model_validator(mode="after")
     def _once(self) -> Self:
-        names = [*self.entries, *(name for group in self.others for name in group.names)]
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise ValueError(f"{twice[0]:.60} is a duplicate; name each model of the paper once")
+        each_once([*self.entries, *(name for group in self.others for name in group.names)])
         return self
 
 
@@ -137,14 +136,7 @@ class Released(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: str = Field(min_length=1)
-    datasets: list[str] = Field(default=[], json_schema_extra={"uniqueItems": True})
-
-    @field_validator("datasets")
-    @classmethod
-    def _once(cls, names: list[str]) -> list[str]:
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise ValueError(f"{twice[0]:.60} is a duplicate; name it once")
-        return names
+    datasets: Annotated[list[str], EACH_ONCE] = Field(default=[], json_schema_extra={"uniqueItems": True})
 
 
 class Project(BaseModel):

@@ -59,10 +59,13 @@ NO_THREAD = (
     "no further thread may be started; end other programs, or allow more (`ulimit -u`, a container's pids)"
 )
 SHORTEST = 8  # characters; a shorter value (EMPTY, none) is a placeholder or an ordinary word
-_NAME = re.compile(  # also joined to another word (PGPASSWORD); PWD by itself is the folder
-    r"(?:^|_)(?:KEY|PASS|SSHPASS|[A-Z0-9]*(?:APIKEY|TOKEN|SECRET|PASSWORD|PASSWD))(?:_|$)|\w_(?:PWD|PAT)$",
+_SECRET = re.compile(  # also joined to another word (PGPASSWORD); PWD by itself is the folder
+    r"(?:^|_)(?:KEYS?|PASS|SSHPASS|AUTH|CREDENTIALS?|CONNECTION_STRING"
+    r"|[A-Z0-9]*(?:APIKEY|ACCESSKEY|PRIVATEKEY|TOKEN|SECRETS?|PASSWORD|PASSWD|PASSPHRASE))(?:_|$)"
+    r"|\w_(?:PWD|PAT)$",
     re.IGNORECASE,
 )
+_REACHES = re.compile(r"^(?:UV|PIP)_|_PROXY$", re.IGNORECASE)  # variables that say where packages come from
 _USER = re.compile(r"(?<=://)[^\s/'\"@]*(?=@)")
 _QUERY = re.compile(
     r"(?<=[?&])([\w-]*(?:key|token|secret|password|signature|credential|sig)=)[^\s&'\"]+", re.I
@@ -150,13 +153,30 @@ def reason(error: BaseException) -> str:
     return _ADDRESS.sub("", " ".join(str(error).split()))[:200]
 
 
+def holds_secret(name: str) -> bool:
+    """Whether the name of a variable says key, token, secret, password or the like."""
+    return _SECRET.search(name) is not None
+
+
+def without_secrets(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The environment for a program of others: no variable that holds a secret, or an address with a user.
+
+    Addresses of package indexes and proxies stay as they are, because nothing could be installed without.
+    """
+    return {
+        name: value
+        for name, value in environment.items()
+        if not holds_secret(name) and (_REACHES.search(name) or not _USER.search(value))
+    }
+
+
 def hidden(text: str, environment: Mapping[str, str] = os.environ) -> str:
     """A text without secrets: values of variables whose names mark them as such, and those in addresses.
 
     `https://user:password@host/?token=x` becomes `https://[hidden]@host/?token=[hidden]`.
     """
     for name, value in environment.items():
-        if len(value) >= SHORTEST and value in text and _NAME.search(name):
+        if len(value) >= SHORTEST and value in text and holds_secret(name):
             text = text.replace(value, f"[{name}]")
     return _QUERY.sub(r"\1[hidden]", _USER.sub("[hidden]", text))
 

@@ -28,6 +28,7 @@ from vouch.pipeline.errors import UserError
 
 PART = re.compile(r"\..+\.part")  # names of temporary files; nothing counts them as outputs
 HOST = f"{zlib.crc32(socket.gethostname().encode()):08x}"  # this machine, among those that share a folder
+BEFORE = Path(".vouch/params")  # versions of params.yaml that `vouch use` replaced
 UNUSED = Path(".vouch/unused")  # files that no stage makes now; numbered folders, as paths recur
 _SEAL = "seal"
 

@@ -4,14 +4,28 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, ValidationError
 
 from vouch.pipeline.errors import did_you_mean, refusal
 
 T = TypeVar("T", bound=BaseModel)
+Values = TypeVar("Values", bound=Sequence[Any] | None)
 NAME = r"^[a-z][a-z0-9_]*$"
 """The pattern of the names of datasets, models and the like."""
 _NO_KEYS = ("[key]", "[one]", "[several]")  # parts of a path that pydantic and tags of alternatives add
+
+
+def each_once(values: Values) -> Values:
+    """The values of a list. Raises ValueError for the first that it names twice."""
+    listed = [] if values is None else list(values)
+    for position, value in enumerate(listed):
+        if value in listed[:position]:
+            raise ValueError(f"{value!s:.60} is a duplicate; name it once")
+    return values
+
+
+EACH_ONCE = AfterValidator(each_once)
+"""For the type of a list that may name nothing twice."""
 
 
 def validated(model: type[T], values: Any, where: str) -> T:

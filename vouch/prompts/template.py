@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from vouch.pipeline.errors import VARIANTS, UserError, did_you_mean
+from vouch.pipeline.validation import each_once
 from vouch.pipeline.yaml12 import load
 from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
 from vouch.tables.asked import IMAGE_MARK, LETTERS, OUTPUTS
@@ -67,12 +68,12 @@ def _listed(fields: Sequence[str]) -> str:
 
 def _outputs(names: tuple[str, ...]) -> tuple[str, ...]:
     """Checks that a list names some of OUTPUTS, each once."""
-    if not names or len(set(names)) < len(names):
-        raise ValueError(f"must name one or several of {', '.join(OUTPUTS)}, each once")
+    if not names:
+        raise ValueError(f"must name one or several of {', '.join(OUTPUTS)}")
     for name in names:
         if name not in OUTPUTS:
             raise ValueError(f"unknown name {name:.60}; {did_you_mean(name, list(OUTPUTS))}")
-    return names
+    return each_once(names)
 
 
 def _max_tokens(value: Any) -> Any:

@@ -20,6 +20,7 @@ from vouch.images import opening
 from vouch.models.engine import Decoding, LetterAnswer, Pack, Question, Refusal, TextAnswer
 from vouch.models.program.child import SCRATCH
 from vouch.models.program.engine import load
+from vouch.models.program.identity import commit
 from vouch.pipeline.yaml12 import loads
 from vouch.tables.answered import pin_path
 from vouch.tables.asked import LIKELIHOOD, OUTPUTS, TEXT
@@ -375,3 +376,21 @@ def _pids(path: Path, seconds: float = 60.0) -> list[int]:
         time.sleep(0.05)
         pids = list(map(int, path.read_text().split())) if path.exists() else []
     return pids
+
+
+def test_programs_of_a_clone_see_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git itself runs what a clone's configuration names."""
+    clone, hook, seen = tmp_path / "clone", tmp_path / "hook", tmp_path / "seen"
+    clone.mkdir()
+    hook.write_text(f"#!/bin/sh\nenv > {seen}\n", "utf-8")
+    hook.chmod(0o755)
+    author = ["-c", "user.name=me", "-c", "user.email=me@host"]
+    for words in (
+        ["init", "--quiet"],
+        [*author, "commit", "--quiet", "--allow-empty", "--message=x"],
+        ["config", "core.fsmonitor", str(hook)],
+    ):
+        subprocess.run(["git", "-C", str(clone), *words], check=True)
+    monkeypatch.setenv("HF_TOKEN", "hf_planted")
+    assert commit(clone, changed=True)
+    assert "PATH=" in seen.read_text("utf-8") and "hf_planted" not in seen.read_text("utf-8")

@@ -11,12 +11,13 @@ files, laid out like the repository (or, for addresses, under the files' own nam
 
 import re
 from pathlib import PurePosixPath
-from typing import Self
+from typing import Annotated, Self
 from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from vouch.pipeline.hub import REPOSITORY, commit
+from vouch.pipeline.validation import EACH_ONCE
 
 REMOTE = "vouch/datasets/fetch"  # the `source` of a dataset that is fetched: the code that fetches it
 PICKLED = (".pkl", ".pickle", ".pt", ".pth", ".bin", ".ckpt", ".joblib", ".npy", ".npz")
@@ -97,7 +98,7 @@ class Origin(_Entry):
     revision: str | None = None
     config: str | None = None
     split: str | None = Field(default=None, pattern=r"^[\w.-]+(\+[\w.-]+)*$")
-    files: list[str] = []
+    files: Annotated[list[str], EACH_ONCE] = []
     url: str | None = None
     sha256: str | None = None
     parts: list[Download] = []

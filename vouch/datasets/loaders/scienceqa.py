@@ -7,11 +7,14 @@ Kostumov et al. (2024) take `split: validation+test` and `tasks: [closed choice]
 an empty text if a question has none.
 """
 
+from typing import Annotated
+
 from pydantic import Field
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, counted
 from vouch.datasets.read.files import Row, SourceFiles
 from vouch.datasets.read.forms import count_each, row_reader
+from vouch.pipeline.validation import EACH_ONCE
 
 _TEST: Expected = {
     "items": {2017},
@@ -26,7 +29,7 @@ class Settings(LoaderSettings):
     images: leave out questions without an image.
     """
 
-    tasks: list[str] = Field(default=[])
+    tasks: Annotated[list[str], EACH_ONCE] = Field(default=[])
     images: bool = True
 
 

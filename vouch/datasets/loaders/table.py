@@ -12,15 +12,16 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import chain
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable
 from vouch.datasets.read import json_rows
 from vouch.datasets.read.files import File, Row, SourceFiles, Tree, as_text, is_missing, items
 from vouch.datasets.read.forms import ENDINGS, count_rows, ending, rows
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.validation import EACH_ONCE, each_once
 
 
 class Columns(BaseModel):
@@ -38,6 +39,11 @@ class Columns(BaseModel):
     category: str | None = None
     group: str | None = None
 
+    @field_validator("options", "image")
+    @classmethod
+    def _each_once(cls, columns: str | list[str] | None) -> str | list[str] | None:
+        return each_once(columns) if isinstance(columns, list) else columns
+
     @property
     def names(self) -> list[str]:
         """All columns, each once."""
@@ -54,8 +60,8 @@ class Settings(LoaderSettings):
     """
 
     columns: Columns
-    files: list[str] = Field(default=[])
-    choices: list[str] | None = Field(default=None, min_length=2)
+    files: Annotated[list[str], EACH_ONCE] = Field(default=[])
+    choices: Annotated[list[str] | None, EACH_ONCE] = Field(default=None, min_length=2)
     answer: Literal["auto", "index", "number", "letter", "text"] = "auto"
     image: str | None = Field(default=None, pattern=r"^[^{}]*\{\}[^{}]*$")
 

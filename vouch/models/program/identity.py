@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from vouch.models.lock_entry import LOCK, Program
-from vouch.pipeline.errors import UserError, hidden
+from vouch.pipeline.errors import UserError, hidden, without_secrets
 from vouch.pipeline.files import canonical_json, check_plain, file_digest
 from vouch.tables.answered import ProgramPin, Source, hub_snapshot
 
@@ -127,7 +127,13 @@ def commit(folder: Path, changed: bool = False) -> str | None:
 def _git(folder: Path, *words: str) -> str:
     """What git prints; empty if it fails, or is not installed."""
     try:
-        done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["git", "-C", str(folder), *words],
+            capture_output=True,
+            text=True,
+            env=without_secrets(),
+            check=False,
+        )
     except OSError:
         return ""
     return done.stdout.strip()
