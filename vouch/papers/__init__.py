@@ -1,6 +1,6 @@
 """The tables and figures of five published studies, built from the results here.
 
-One file, or two, declares a `Paper` for each study. Each of its entries has its name in the paper, a sentence
-that describes it, and a function that builds it from `Lookup` (entry.py) or raises `Absent` with the reason
-why it cannot. page.py shows the papers on the report's page Papers.
+One file declares a `Paper` for each study, and others named after it hold its tables. Each of its entries has
+its name in the paper, a sentence that describes it, and a function that builds it from `Lookup` (entry.py) or
+raises `Absent` with the reason why it cannot. page.py shows the papers on the report's page Papers.
 """
