@@ -53,7 +53,7 @@ BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo train check test real real-tests reader fuzz worlds screenshots crash scale reproduce bits drivers easy_vqa \
-	slurm install everything browser servers shells tokenizers flips bench docs lint lock clean targets
+	slurm install everything browser servers shells tokenizers programs flips bench docs lint lock clean targets
 
 demo: install
 	@$(RUN) dvc pull --quiet train || echo "demo: not all stored weights came; what is missing is trained"
@@ -68,7 +68,9 @@ train: install
 check: lint
 	@$(RUN) python -m tools.check
 
-test: everything lint browser servers shells tokenizers
+# what is checked takes one core, what is fetched the other
+test: everything
+	@$(MAKE) --no-print-directory --jobs=2 lint programs
 	@$(RUN) python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(TESTS)
 
 real:
@@ -110,14 +112,14 @@ docs:
 	@$(RUN) python -m tools.site
 	@echo "docs: build/site/index.html"
 
-browser:
-	@$(PYTHON) tools/programs.py browser
-
-servers shells:
+browser servers shells:
 	@$(PYTHON) tools/programs.py $@
 
 tokenizers: everything
 	@$(PYTHON) tools/programs.py $@
+
+programs: everything
+	@$(PYTHON) tools/programs.py browser servers shells tokenizers
 
 flips: everything
 	@$(RUN) python -m tools.flips --flips $(FLIPS)

