@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -264,3 +265,27 @@ def test_tables_1_to_4_and_figures_1_to_5_hold_every_number_of_each_score(make: 
         for k, score in enumerate(scores)
     }
     assert "The lowest is 0.89: gemma_3_27b, LAC on MMMU." in drawn[5].description
+
+
+def test_the_matrix_of_figure_8_has_signed_correlations_above_its_diagonal(make: Make) -> None:
+    locked = load(ROOT / "models.lock")["models"]
+    known = facts({name: locked[name] for name in PROFILES}, {})
+    evidence = replace(asked(make(Made(datasets=("ai2d", "mmmu"))), profile_rows()), facts=known)
+    (drawn,) = built(evidence, "azad")["Figure 8"].figures
+    pairs = [
+        (known[model]["total_parameters"], each[0], each[4], each[1])
+        for model, both in PROFILES.items()
+        if "total_parameters" in known[model]
+        for each in both
+    ]
+    matrix = np.corrcoef(np.array(pairs, dtype=float).T)
+    above = [matrix[row, column] for row in range(4) for column in range(row + 1, 4)]
+    assert min(above) < 0 < max(above)
+    assert [row["value"] for row in points(drawn) if "at" in row] == pytest.approx(above)
+    marks = [chart["mark"]["type"] for chart in drawn.chart.to_dict()["concat"]]
+    below = [
+        ("bar", "text", "point")[(column > row) + 2 * (column < row)]
+        for row in range(4)
+        for column in range(4)
+    ]
+    assert marks == below

@@ -88,6 +88,11 @@ def test_parc_counts_and_grades_the_questions_that_the_filter_leaves_out_too(mak
         f"{percent(right)} | llava_v1_6_34b; published 67.2",
         f"{percent(0.75)} | llava_v1_6_34b; published 70.4",
     ]
+    wrong = outcomes["item"].isin(items[12:])
+    every = outcomes.assign(clean_correct=outcomes["clean_correct"].mask(wrong, 0.0))
+    every = every[every["variation"] != "original"].replace({"variation": {"initial": "original"}})
+    (row,) = text(built(replace(evidence, outcomes=every, setup={}), "parc")["Table A5"].grids[0])
+    assert [cell.split(" | ")[0] for cell in row[4:]] == [percent(9 / len(items)), percent(9 / 12)]
     outcomes = outcomes[outcomes["variation"] != "initial"]
     (row,) = text(built(replace(evidence, outcomes=outcomes), "parc")["Table A5"].grids[0])
     assert row[4] == "– | needs the variation initial", "not the accuracy of the kept ones again"
@@ -111,6 +116,7 @@ def test_parc_by_size_and_by_the_training_data_of_models_alike_in_size(make: Mak
     whole = {name: each["total_parameters"] for name, each in known.items()}
     assert axis(left.chart) == language, "the paper's left half is by the language model's size"
     assert "2 models with language models of 7 or 8 billion parameters" in right.description
+    assert axis(right.chart) == {name: each["training_data_size"] for name, each in known.items()}
     assert [axis(drawn.chart) for drawn in shown["Figure A9"].figures] == [whole, language]
     known["other"]["language_model_parameters"] = 13_000_000_000
     del known["other"]["total_parameters"]
@@ -151,6 +157,9 @@ def test_parc_guarantees_and_planes(make: Make) -> None:
     half = points[(points["x"] == 0.6) & (points["y"] == 0.5)]
     by_hand = {4: 0.6 / (1 + 0.5 * 3) * 2, 16: 0.6 / (1 + 0.5 * 15) * 4}  # equation 8
     assert half["value"].tolist() == [0.1, *(round(value, 3) for value in by_hand.values())]
+    sure = points[(points["x"] == 0.6) & (points["y"] == 0.8)]
+    by_hand = {4: 0.6 / (1 + 0.2 * 3) * 2, 16: 0.6 / (1 + 0.2 * 15) * 4}
+    assert sure["value"].tolist() == [0.16, *(round(value, 3) for value in by_hand.values())]
     extremes = points.groupby("panel")["value"].agg(["min", "max"])
     assert extremes.to_dict("index") == {
         "Reliability, guess 0.50": {"min": -1, "max": 1},
