@@ -235,3 +235,12 @@ def test_figure_2_shows_how_performance_on_one_dataset_orders_the_models_of_anot
         ends = design[[0, -1]] @ huber(design, 100 * np.array(of_dataset[other]))
         assert np.allclose(line, list(zip((10, 50), ends, strict=True))), "not that of least squares"
     assert heat.description.endswith("on 5 datasets: −1.00 to 1.00.")
+
+
+def test_table_3_holds_fifty_labels_against_a_method_without_any(make: Make) -> None:
+    place = {"dataset": "docvqa", "output": "text", "score": "", "proxy": "", "models": 3, "tau_paper": 0.5}
+    few = place | {"ranker": "few_labels", "rho": 0.75}
+    rows = [place | {"ranker": "nll_min", "rho": -0.5}, few, place | {"ranker": "nll_avg", "rho": 0.25}]
+    shown = built(make(Made(rankings=rows, datasets=("docvqa",))), "tu")
+    found = {line[0].split(" | ")[0]: line[1] for line in text(shown["Table 3"].grids[0])}
+    assert found == {"NLL_min": "0.50", "50 labels": "0.75"}
