@@ -72,7 +72,9 @@ def answers(dataset, output):
             places = range(len(page["prompts"])) if columns["i"] is None else columns["i"]
             for row, place in enumerate(places):
                 values = {
-                    name: column[row] for name, column in columns.items() if name not in ("i", "problems")
+                    name: column[row]
+                    for name, column in columns.items()
+                    if name not in ("i", "problems", "other")
                 }
                 found[model, prompts[first + place]] = values
         first += len(page["prompts"])
@@ -141,8 +143,8 @@ def test_letters_are_shown_in_the_spelling_that_was_scored(inputs):
             LETTERS.write(path, [row | {stored: row["logits"], other: back} for row, back in pairs])
             write(CHOICE, CONFIG, inputs)
             assert answers(CHOICE, "letters") == shown
-            told = [page["models"][0]["letters"].get("other") for page in all_pages(CHOICE)]
-            assert set(told) == {1 if stored == "other_logits" else None}
+            others = {page["models"][0]["letters"].get("other") for page in all_pages(CHOICE)}
+            assert others == {1 if stored == "other_logits" else None}
     finally:
         path.write_bytes(before)
         write(CHOICE, CONFIG, inputs)
