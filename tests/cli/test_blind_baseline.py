@@ -12,8 +12,9 @@ from tests.cli.conftest import Vouch, flat, lay_out
 from tests.cli.scored import COUNT, build, names, outcomes
 from tests.report.project import SCORING, mentions, parts
 from vouch.report.blind import NOTE
-from vouch.report.claims import baselines, leaders, preferred
+from vouch.report.claims import baselines
 from vouch.report.evidence import Evidence
+from vouch.report.leaders import leaders, preferred
 from vouch.report.loading import load
 from vouch.report.pages.image_use import BLIND_SECTION
 from vouch.report.pages.models import RESULTS_SECTION

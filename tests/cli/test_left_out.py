@@ -19,9 +19,9 @@ from vouch.metrics.unranked import outputs_of
 from vouch.models.unsupported import NO_LOGPROBS
 from vouch.pipeline.yaml12 import load as load_yaml
 from vouch.report.caveats import ASKED, NOTE, REMEDY, left_out, never_asked
-from vouch.report.claims import leaders
 from vouch.report.config import ReportConfig
 from vouch.report.evidence import Evidence
+from vouch.report.leaders import leaders
 from vouch.report.loading import load
 from vouch.report.pages.models import RESULTS_SECTION
 from vouch.report.pages.models_detail import GENERATED_SECTION

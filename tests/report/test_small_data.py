@@ -30,9 +30,9 @@ from vouch.models.unsupported import unsupported_outputs
 from vouch.report import summaries
 from vouch.report.cards import ALONE
 from vouch.report.caveats import NOTE, by_letters_elsewhere, without_answers
-from vouch.report.claims import representative
 from vouch.report.evidence import Evidence
 from vouch.report.gates import HOLD_FOR_FEW, MINIMUM, interval_holds, shown
+from vouch.report.leaders import representative
 from vouch.report.page import Section
 from vouch.report.pages.answering import ANSWERING_SECTION
 from vouch.report.pages.calibration import CALIBRATION_SECTION

@@ -23,10 +23,11 @@ from tests.report.project import (
 )
 from vouch.prompts.variations import in_words, meaning
 from vouch.report.cards import BREAKS, ELSEWHERE, FIRST, LOOKS
-from vouch.report.claims import image_claims, leaders
+from vouch.report.claims import image_claims
 from vouch.report.config import ReportConfig
 from vouch.report.costs import ACCURACY, changes, real_changes
 from vouch.report.evidence import Evidence
+from vouch.report.leaders import leaders
 from vouch.report.page import Beside
 from vouch.report.pages.calibration import UNCERTAINTY_SECTION
 from vouch.report.pages.datasets import DATA_SECTION

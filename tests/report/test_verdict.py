@@ -19,9 +19,9 @@ from tests.report.project import (
 )
 from vouch.papers.page import PUBLISHED_SECTION
 from vouch.report.cards import ALONE, BREAKS, DIFFERENCES, ELSEWHERE
-from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
 from vouch.report.gates import effect_in_words
+from vouch.report.leaders import leaders
 from vouch.report.pages.models import RESULTS_SECTION
 from vouch.report.pages.models_detail import CATEGORIES_SECTION
 from vouch.report.pages.protocols import PROTOCOLS_SECTION

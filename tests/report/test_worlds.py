@@ -31,8 +31,8 @@ from tests.report.worlds import (
     world,
 )
 from vouch.metrics.conformal.selective import TOLERATED
-from vouch.report.claims import preferred
 from vouch.report.evidence import Evidence
+from vouch.report.leaders import preferred
 from vouch.report.pages.verdict import VERDICT_SECTION, Verdict
 from vouch.report.table import Cell
 

@@ -1,6 +1,6 @@
 """The tiles of the first page: a question, its answer in a few words, and why.
 
-All are about one dataset (claims.lead_dataset), which the headline names; a tile that speaks of another one
+All are about one dataset (leaders.lead_dataset), which the headline names; a tile that speaks of another one
 names it. The first tile is the worst news about the preferred model there, the second the worst news
 elsewhere (news.py).
 """
@@ -22,15 +22,13 @@ from vouch.report.claims import (
     doubts,
     errors_elsewhere,
     image_claims,
-    lead_with_enough,
-    leaders,
-    questions_needed,
     without_image,
 )
 from vouch.report.costs import ACCURACY, costs, real_changes
 from vouch.report.coverage import counted, coverage_verdict, in_words
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM, SIGNIFICANCE
+from vouch.report.leaders import lead_with_enough, leaders, questions_needed
 from vouch.report.news import News, news
 from vouch.tables.asked import TEXT
 

@@ -9,16 +9,10 @@ from typing import NamedTuple
 
 from vouch.prompts.variations import named
 from vouch.report import formatting
-from vouch.report.claims import (
-    NEGLIGIBLE,
-    effects,
-    low_letter_mass,
-    once,
-    overconfident,
-    preferred,
-)
+from vouch.report.claims import NEGLIGIBLE, effects, low_letter_mass, once, overconfident
 from vouch.report.costs import ACCURACY, costs
 from vouch.report.evidence import Evidence
+from vouch.report.leaders import preferred
 
 
 class News(NamedTuple):

@@ -18,8 +18,8 @@ from typing import Any, ClassVar, TypeVar
 from markupsafe import Markup
 
 from vouch.pipeline.errors import UserError, did_you_mean
-from vouch.report.claims import lead_first
 from vouch.report.evidence import Evidence
+from vouch.report.leaders import lead_first
 from vouch.report.table import Grid
 from vouch.report.vegalite import Chart
 

@@ -12,8 +12,8 @@ import pandas as pd
 from vouch.metrics.conformal.scores import SCORES
 from vouch.report import formatting
 from vouch.report import vegalite as alt
-from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
+from vouch.report.leaders import leaders
 from vouch.report.page import (
     DatasetFigure,
 )

@@ -9,9 +9,10 @@ from typing import Any
 from vouch.metrics.metric import ALL
 from vouch.prompts.variations import in_words
 from vouch.report import formatting
-from vouch.report.claims import baselines, representative
+from vouch.report.claims import baselines
 from vouch.report.evidence import AnswerCounts, Evidence
 from vouch.report.gates import INFINITE, MINIMUM, SIGNIFICANCE, TESTED
+from vouch.report.leaders import representative
 from vouch.report.page import Page, PageSection
 from vouch.report.table import MISSING, Cell, Column, Grid, cells, whole
 from vouch.report.table_files import TABLES, dvc_models

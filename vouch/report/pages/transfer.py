@@ -10,10 +10,11 @@ from markupsafe import Markup
 from vouch.metrics.conformal.selective import TOLERATED
 from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
-from vouch.report.claims import answers_alone, chosen, errors_elsewhere, representative
+from vouch.report.claims import answers_alone, chosen, errors_elsewhere
 from vouch.report.costs import shaded
 from vouch.report.coverage import TRANSFER, transfer_coverages
 from vouch.report.evidence import Evidence, Number
+from vouch.report.leaders import representative
 from vouch.report.page import (
     Beside,
     Block,

@@ -12,6 +12,11 @@ from vouch.report.claims import (
     added_shares,
     baselines,
     doubts,
+    without_image,
+)
+from vouch.report.evidence import Evidence
+from vouch.report.gates import MINIMUM, headline_columns
+from vouch.report.leaders import (
     is_sole_leader,
     lead_dataset,
     lead_in_words,
@@ -20,10 +25,7 @@ from vouch.report.claims import (
     preferred,
     significantly_worse,
     why_no_leader,
-    without_image,
 )
-from vouch.report.evidence import Evidence
-from vouch.report.gates import MINIMUM, headline_columns
 from vouch.report.page import Page, PageSection
 from vouch.report.table import MISSING, Cell, Column, Grid, Measured, cells, percent
 from vouch.tables.asked import LETTERS
