@@ -28,8 +28,9 @@ from vouch.report import drawing, formatting, pages
 from vouch.report import vegalite as alt
 from vouch.report.config import ReportConfig
 from vouch.report.drawing import RenderCache
-from vouch.report.evidence import Evidence, ModelPair, Number
+from vouch.report.evidence import Evidence
 from vouch.report.loading import load as read
+from vouch.report.numbers import ModelPair, Number
 from vouch.report.page import DatasetFigure, declared
 from vouch.report.pages.models_figures import ACCURACY_AND_SET_SIZE_FIGURE, CHARACTER, place_labels
 from vouch.report.pages.protocols import PROTOCOLS_FIGURE

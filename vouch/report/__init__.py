@@ -3,7 +3,9 @@
 From the tables of the earlier stages to the site:
 
 loading.py, evidence.py     read the tables into `Evidence`, which every other file looks numbers up in
+numbers.py                  a number with its interval, the difference of two models; both by name
 gates.py, claims.py         rules for what may be shown or claimed; the claims about models that pass them
+leaders.py                  which models lead, which is preferred, and the dataset of the first page
 cards.py, news.py           the tiles of the first page; bad news about the preferred model
 caveats.py                  sentences on models and texts that need a warning
 costs.py                    the cost of each variation of the prompt for a model; names of variations

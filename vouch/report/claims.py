@@ -19,7 +19,7 @@ from vouch.metrics.unranked import LOW_MASS_RATE
 from vouch.report import blind
 from vouch.report.blind import Baseline
 from vouch.report.costs import ACCURACY, Cost, costs, real_changes
-from vouch.report.evidence import Evidence, Number
+from vouch.report.evidence import Evidence
 from vouch.report.gates import (
     MINIMUM,
     TESTED,
@@ -29,6 +29,7 @@ from vouch.report.gates import (
     share_claim,
     significant,
 )
+from vouch.report.numbers import Number
 from vouch.tables import DONT_KNOW, NONE_OF_ABOVE, WITHOUT_IMAGE
 from vouch.tables.asked import TEXT
 

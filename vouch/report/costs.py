@@ -10,8 +10,9 @@ from typing import NamedTuple
 from vouch.prompts.draft import IMAGES
 from vouch.prompts.variations import at_level, in_words
 from vouch.report import formatting
-from vouch.report.evidence import Evidence, columns
+from vouch.report.evidence import Evidence
 from vouch.report.gates import interval_holds
+from vouch.report.numbers import columns
 from vouch.report.table import MISSING, Cell, Column, Grid, cells
 from vouch.tables import WITHOUT_IMAGE
 

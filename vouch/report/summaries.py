@@ -25,7 +25,8 @@ from vouch.report.claims import (
 )
 from vouch.report.costs import ACCURACY, costs, is_control, is_original_to
 from vouch.report.coverage import TRANSFER, coverage_verdict, transfer_coverages
-from vouch.report.evidence import Evidence, Number
+from vouch.report.evidence import Evidence
+from vouch.report.numbers import Number
 from vouch.tables.asked import ORIGINAL, TYPOGRAPHIC
 from vouch.tables.results import NONE
 

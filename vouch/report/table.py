@@ -8,8 +8,9 @@ from vouch.metrics.metric import OPTIONS, SHARE, Metric, find, metrics
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.report import formatting
 from vouch.report.blind import NOTE
-from vouch.report.evidence import Evidence, Number
+from vouch.report.evidence import Evidence
 from vouch.report.gates import ends
+from vouch.report.numbers import Number
 from vouch.tables import HEADLINE
 
 Tone = Literal["", "good", "bad", "strong", "quiet"]

@@ -14,7 +14,8 @@ from vouch.report import formatting, summaries
 from vouch.report.blind import answered, beaten, interval_of
 from vouch.report.claims import accuracy_with_image, baselines, image_claims
 from vouch.report.costs import ACCURACY, costs, variation_cell
-from vouch.report.evidence import Evidence, Number
+from vouch.report.evidence import Evidence
+from vouch.report.numbers import Number
 from vouch.report.page import Block, PageSection, by_dataset, sentence_list
 from vouch.report.table import (
     MISSING,

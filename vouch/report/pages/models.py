@@ -12,9 +12,10 @@ from vouch.report.blind import NOTE as BLIND_NOTE
 from vouch.report.blind import answered, beaten
 from vouch.report.caveats import NOTE, by_letters_elsewhere, left_out, undecided
 from vouch.report.claims import above_chance, baselines
-from vouch.report.evidence import Evidence, Number
+from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM, ONLY_SHARES
 from vouch.report.leaders import leaders, why_no_leader
+from vouch.report.numbers import Number
 from vouch.report.page import (
     Beside,
     Block,

@@ -12,9 +12,10 @@ from vouch.metrics.unranked import READING
 from vouch.report import formatting
 from vouch.report.caveats import undecided
 from vouch.report.claims import chosen, differing_outputs
-from vouch.report.evidence import MARGINAL, Evidence, Number, Numbers
+from vouch.report.evidence import MARGINAL, Evidence
 from vouch.report.gates import MINIMUM
 from vouch.report.leaders import representative
+from vouch.report.numbers import Number, Numbers
 from vouch.report.page import Block, Folded, PageSection, Part, Section, Text, by_dataset, sentence_list
 from vouch.report.table import (
     MISSING,

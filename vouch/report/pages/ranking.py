@@ -12,9 +12,10 @@ from vouch.metrics.comparison.rankers import RANKERS
 from vouch.metrics.comparison.statistics import holm, questions_for
 from vouch.report import formatting
 from vouch.report import vegalite as alt
-from vouch.report.evidence import Evidence, columns
+from vouch.report.evidence import Evidence
 from vouch.report.gates import SIGNIFICANCE, too_small
 from vouch.report.leaders import leaders
+from vouch.report.numbers import columns
 from vouch.report.page import (
     Beside,
     Block,

@@ -11,7 +11,8 @@ from vouch.metrics.unranked import LETTER_MASS, LOW_MASS_RATE
 from vouch.report import formatting, summaries
 from vouch.report.claims import CHOSEN, RIGHT, overused_letters
 from vouch.report.costs import is_original_to, variation_cell
-from vouch.report.evidence import Evidence, Number
+from vouch.report.evidence import Evidence
+from vouch.report.numbers import Number
 from vouch.report.page import Block, PageSection, by_dataset, sentence_list
 from vouch.report.table import (
     ITEMS,

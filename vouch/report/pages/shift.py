@@ -14,7 +14,8 @@ from vouch.report import vegalite as alt
 from vouch.report.claims import chosen
 from vouch.report.costs import heat_map, is_control, is_original_to, shaded, variation_cell
 from vouch.report.coverage import CoverageVerdict, counted, coverage_verdict
-from vouch.report.evidence import Evidence, Number
+from vouch.report.evidence import Evidence
+from vouch.report.numbers import Number
 from vouch.report.page import Block, DatasetFigure, Figures, Folded, PageSection, by_dataset, sentence_list
 from vouch.report.table import (
     ITEMS,

@@ -13,8 +13,9 @@ from vouch.report import vegalite as alt
 from vouch.report.claims import answers_alone, chosen, errors_elsewhere
 from vouch.report.costs import shaded
 from vouch.report.coverage import TRANSFER, transfer_coverages
-from vouch.report.evidence import Evidence, Number
+from vouch.report.evidence import Evidence
 from vouch.report.leaders import representative
+from vouch.report.numbers import Number
 from vouch.report.page import (
     Beside,
     Block,
