@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import vl_convert
 
 from tests.metrics.simulated import ROOT
 from tests.papers.shown import asked, built, reviewed, standing, text
@@ -103,6 +104,12 @@ def axis(chart: Any) -> dict[str, float]:
     return {point["name"]: point["x"] for each in chart.to_dict()["datasets"].values() for point in each}
 
 
+def heights(chart: Any) -> dict[tuple[str, str], float]:
+    """By panel and model, of a chart without lines of fit."""
+    rows = [point for each in chart.to_dict()["datasets"].values() for point in each]
+    return {(point["panel"], point["name"]): round(point["y"], 9) for point in rows}
+
+
 def test_parc_by_size_and_by_the_training_data_of_models_alike_in_size(make: Make) -> None:
     evidence = asked(make(Made(datasets=("nyu_depth",))), parc_rows())
     names = ("language_model_parameters", "total_parameters", "training_data_size")
@@ -117,6 +124,10 @@ def test_parc_by_size_and_by_the_training_data_of_models_alike_in_size(make: Mak
     assert axis(left.chart) == language, "the paper's left half is by the language model's size"
     assert "2 models with language models of 7 or 8 billion parameters" in right.description
     assert axis(right.chart) == {name: each["training_data_size"] for name, each in known.items()}
+    assert heights(left.chart) == heights(right.chart) == {  # means over all prompts: 0.05 below those of parc_rows
+        ("reliability", "llava_v1_5_7b"): 0.15, ("consistency", "llava_v1_5_7b"): 0.45,
+        ("reliability", "other"): 0.35, ("consistency", "other"): 0.65,
+    }  # fmt: skip
     assert [axis(drawn.chart) for drawn in shown["Figure A9"].figures] == [whole, language]
     known["other"]["language_model_parameters"] = 13_000_000_000
     del known["other"]["total_parameters"]
@@ -204,6 +215,9 @@ def test_the_plane_of_table_3_has_a_point_a_model_by_size(make: Make) -> None:
     (points,) = drawn.chart.datasets.values()
     found = {row["name"]: (round(row["x"], 2), round(row["y"], 2), row["size"]) for row in points}
     assert found == {"llava_v1_5_7b": (0.45, 0.15, 7.4e9), "other": (0.65, 0.35, None)}
+    (data,) = vl_convert.vegalite_to_vega(drawn.chart.to_dict())["data"][1:]
+    filters = [step["expr"] for step in data.get("transform", ()) if step["type"] == "filter"]
+    assert not any("size" in test for test in filters), "a model of unknown size is drawn too"
 
 
 PAIRS, WHOLE = ("nyu_depth", "fashion"), ("nyu_depth", "fashion", "mmbench")
@@ -231,7 +245,9 @@ def measured() -> dict[Key, float]:
             if (metric, name) == ("consistency_calibrated", "original"):
                 continue
             if dataset in PAIRS or not {"vs_s", "lr_i+vs_s", "VS"} & {name}:
-                value = 0.3 if metric == "random_accuracy" else round(float(draw.uniform(0.1, 0.9)), 3)
+                value = round(float(draw.uniform(0.1, 0.9)), 3)
+                if metric == "random_accuracy":
+                    value = 0.7 if (dataset, name) == ("mmbench", "ls_n") else 0.3
                 found[output, dataset, model, metric, name] = value
     return found
 
@@ -300,12 +316,18 @@ def test_every_table_and_figure_has_the_number_of_its_place(make: Make) -> None:
         for model in TWO
     }
     averaged = {(p["panel"], p["series"], p["row"]): p["value"] for p in points["A7"]}
-    assert averaged == {
-        (f"mean, {when}", KINDS[name], model): pytest.approx(mean(found, "text", metric, name, model))
-        for when, metric in (("before", "accuracy"), ("after", "accuracy_calibrated"))
-        for name in ("original", "ls_n")
-        for model in TWO
-    }
+    assert (
+        averaged
+        == three
+        | {  # not of MMBench, where a guess is right more often if the question is negated
+            (f"mean of the balanced datasets, {when}", KINDS[name], model): pytest.approx(
+                fmean(found["text", one, model, metric, name] for one in PAIRS)
+            )
+            for when, metric in (("before", "accuracy"), ("after", "accuracy_calibrated"))
+            for name in ("original", "ls_n")
+            for model in TWO
+        }
+    )
     four = {(p["panel"], p["series"], p["row"]): p["value"] for p in points["4"] if "row" in p}
     cons = "consistency_calibrated"
     assert four == {
@@ -320,6 +342,7 @@ def test_every_table_and_figure_has_the_number_of_its_place(make: Make) -> None:
         for model in TWO
     }
     eight = {(p["panel"], p["name"]): (p["x"], p["y"]) for p in points["A8"]}
+    assert {(p["name"], p["size"]) for p in points["A8"]} == {(name, 7e9 + n) for n, name in enumerate(TWO)}
     assert eight == {
         (name, model): pytest.approx(
             [mean(found, "text", metric, name, model) for metric in (cons, "reliability")]

@@ -178,10 +178,12 @@ def scatter(
             layers.append(alt.in_legend(line, FIT, {FIT: alt.SOLID}))
         if "line" in part:
             layers.append(base.mark_line(strokeWidth=1.2).encode(color=colour, detail="line:N"))
-        points = base.mark_point(filled=True, size=50, opacity=1).encode(
+        sized = "size" in part and part["size"].notna().any()
+        unknown = {"invalid": None} if sized else {}  # else vega-lite leaves out points without a size
+        points = base.mark_point(filled=True, size=50, opacity=1, **unknown).encode(
             color=colour, shape=shape, tooltip=_tips(name="Of", x=x, y=y or "Value")
         )
-        if "size" in part:
+        if sized:
             points = points.encode(size=alt.Size("size:Q", scale=alt.Scale(range=[30, 300]), legend=None))
         return alt.layer(*layers, points)
 

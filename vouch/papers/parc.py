@@ -37,6 +37,7 @@ UNTOLD = (
 )
 GROUPS = {tables.EVERY: "all", "language": "language", "vision": "vision"}
 ALL = {tables.EVERY: "all"}
+BALANCED = "mean of the balanced datasets"
 LANGUAGE = "language_model_parameters"
 SIZES = {"total_parameters": "model", LANGUAGE: "language model"}
 """Facts about models, and what they are the size of."""
@@ -86,10 +87,18 @@ def against_uacc(_: Lookup) -> Built:
     return _planes("reliability and UAcc", description, planes)
 
 
-def calibration(average: bool, lookup: Lookup) -> Built:
-    """Figures 3 and A7: accuracy on original and negated questions, before and after calibration.
+def _balanced(lookup: Lookup) -> list[str]:
+    """The datasets on which a guess is right as often on negated questions as on original ones."""
+    guess = lookup.rows("random_accuracy").groupby(["dataset", "variation"])["value"].mean().unstack()
+    both = guess.reindex(columns=[ORIGINAL, "ls_n"])
+    return list(both.index[np.isclose(both[ORIGINAL], both["ls_n"])])
 
-    average: show means over the datasets; otherwise the datasets that are hardest and easiest to guess.
+
+def calibration(average: bool, lookup: Lookup) -> Built:
+    """Figures 3 and A7: accuracy on original and negated questions, before and after calibration, on the
+    datasets that are hardest and easiest to guess.
+
+    average: also the mean over the balanced datasets.
     """
     if "ls_n" not in tables.asked_kinds(lookup):
         raise Absent("needs the variation ls_n")
@@ -98,14 +107,15 @@ def calibration(average: bool, lookup: Lookup) -> Built:
         for metric, label in (("accuracy", "before"), ("accuracy_calibrated", "after"))
         for variation in (ORIGINAL, "ls_n")
     ]
-    frame = tables.long(lookup, measures)
-    frame = frame[frame["dataset"].isin(frame.loc[frame["measure"] == 1, "dataset"])]
+    every = tables.long(lookup, measures)
+    every = every[every["dataset"].isin(every.loc[every["measure"] == 1, "dataset"])]
+    ordered = sorted(set(every["dataset"]), key=lambda name: (lookup.evidence.chance(name), name))
+    frame = every[every["dataset"].isin((ordered[0], ordered[-1]))]
+    frame = frame.assign(where=frame["dataset"].map(lookup.datasets(tables.DATASETS)))
     if average:
-        frame = frame.groupby(["measure", "model"], as_index=False)["value"].mean().assign(where="mean")
-    else:
-        ordered = sorted(set(frame["dataset"]), key=lambda name: (lookup.evidence.chance(name), name))
-        frame = frame[frame["dataset"].isin((ordered[0], ordered[-1]))]
-        frame = frame.assign(where=frame["dataset"].map(lookup.datasets(tables.DATASETS)))
+        balanced = every[every["dataset"].isin(_balanced(lookup))]
+        mean = balanced.groupby(["measure", "model"], as_index=False)["value"].mean()
+        frame = pd.concat([frame, mean.assign(where=BALANCED)], ignore_index=True)
     frame = lookup.in_order(frame, ["where", "measure", "model"])
     dots = pd.DataFrame(
         {
@@ -119,8 +129,8 @@ def calibration(average: bool, lookup: Lookup) -> Built:
     description = "; ".join(
         f"{panel} {name} {formatting.number(mean, 2)}" for (panel, name), mean in means.items()
     )
-    where = "mean over the datasets" if average else "on the datasets that are hardest and easiest to guess"
-    title = f"what calibration does, {where}"
+    title = "what calibration does, on the datasets that are hardest and easiest to guess"
+    title += f", and the {BALANCED}" if average else ""
     return figure(title, f"Mean over the models: {description}.", charts.dots(dots, "Accuracy"))
 
 
@@ -231,11 +241,12 @@ def plane(lookup: Lookup) -> Built:
 
 
 def against(lookup: Lookup) -> Built:
-    """Figure A8: a panel for each family of changes."""
+    """Figure A8: a panel for each family of changes, points sized as in Table 3."""
     frame = _two(lookup, {name: name for name in ("language", "vision", "reformulation", "semantic")})
     few = frame["model"].nunique() <= charts.MOST
     kinds = frame["model"] if few else [series(name, lookup.evidence.facts) for name in frame["model"]]
     points = frame.rename(columns={"model": "name", "consistency": "x", "reliability": "y", "group": "panel"})
+    points["size"] = [size(name, lookup.evidence.facts) for name in points["name"]]
     means = frame.groupby("group", sort=False)[["reliability", "consistency"]].mean()
     description = "; ".join(
         f"{row.Index}: reliability {formatting.number(row.reliability, 2)}, "
@@ -300,7 +311,11 @@ PAPER = Paper(
             sizes_and_data,
         ),
         Entry("Figure A6", "Reliability beside UAcc.", against_uacc),
-        Entry("Figure A7", "Figure 3 as the mean over the datasets.", partial(calibration, True)),
+        Entry(
+            "Figure A7",
+            "Figure 3 with the mean over the datasets on which negation does not change a guess.",
+            partial(calibration, True),
+        ),
         Entry("Figure A8", "Consistency against reliability by families of changes.", against),
         Entry("Figure A9", "Figure 5 for all, language and vision changes.", both_sizes),
     ),
