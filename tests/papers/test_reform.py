@@ -11,9 +11,18 @@ from tests.papers.shown import asked, beside, built, reviewed, standing, text
 from tests.report.project import Made, Make
 from vouch.papers import reform_sets as sets
 from vouch.papers.entry import MEAN
+from vouch.pipeline.yaml12 import load
 from vouch.report.loading import read_printed
 
 REFORM = [ROOT / f"docs/published/reform_{name}.csv" for name in ("ranks", "tables", "23_24", "modules")]
+
+
+def test_its_models_compute_in_half_precision_but_for_t5() -> None:
+    """Appendix B.1 says half; the authors' code loads models of FlanT5 in float32."""
+    locked = load(ROOT / "models.lock")["models"]
+    names = load(ROOT / "profiles/reform.yaml")["models"]
+    found = {name: (locked[name]["facts"]["language_model"], locked[name]["dtype"]) for name in names}
+    assert set(found.values()) == {("FlanT5-XL", "float32"), ("Vicuna-7B", "float16")}
 
 
 def test_means_of_likelihood_are_published_over_six_dimensions(make: Make) -> None:
