@@ -72,7 +72,9 @@ def answers(dataset, output):
             places = range(len(page["prompts"])) if columns["i"] is None else columns["i"]
             for row, place in enumerate(places):
                 values = {
-                    name: column[row] for name, column in columns.items() if name not in ("i", "problems")
+                    name: column[row]
+                    for name, column in columns.items()
+                    if name not in ("i", "other", "problems")
                 }
                 found[model, prompts[first + place]] = values
         first += len(page["prompts"])
