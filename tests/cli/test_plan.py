@@ -551,8 +551,8 @@ def test_power_of_models_that_were_never_seen_to_differ(bare: Path, vouch: Vouch
 
 
 def test_power_counts_groups_which_the_tests_resample(bare: Path, vouch: Vouch) -> None:
-    def shown(*words: object) -> tuple[Any, ...]:
-        row = json.loads(vouch("plan", "--power", 10, "--discordant", 0.81, "--json", *words))["power"][0]
+    def shown(*words: object, points: int = 10) -> tuple[Any, ...]:
+        row = json.loads(vouch("plan", "--power", points, "--discordant", 0.81, "--json", *words))["power"][0]
         return row["questions"], row["groups"], row["finds"], row["needed"]
 
     def prepared(groups: int, dropped: int = 0) -> None:
@@ -575,6 +575,7 @@ def test_power_counts_groups_which_the_tests_resample(bare: Path, vouch: Vouch) 
     assert shown("--design", 1) == (40, 32, pytest.approx(one / 40**0.5), ceil(needed)), (
         "what the user knows of them"
     )
+    assert shown(points=75)[3] == ceil(30 * 40 / 32), "a large effect needs 30 groups as well"
     prepared(64, dropped=10)
     assert shown()[1] == 32, "what the clean protocol leaves out is no group"
 

@@ -28,7 +28,7 @@ from vouch.metrics.conformal.selective import one_of_each, selective_figures
 from vouch.prompts.rewrites.engines import rules
 from vouch.prompts.rewrites.table import rows_of, variation_tasks
 from vouch.report.cards import ALONE, BREAKS
-from vouch.report.claims import answers_alone, wrong_at
+from vouch.report.claims import answers_alone, errors_elsewhere, wrong_at
 from vouch.report.config import ReportConfig
 from vouch.report.coverage import transfer_coverages
 from vouch.report.evidence import AnswerCounts
@@ -533,6 +533,11 @@ def test_the_tile_says_where_none_is_answered_alone_and_what_the_threshold_costs
     part, _ = parts(TRANSFER_SECTION.build(replace(known, transfer=frame)))
     claim = f"lets up to {share}\u202f% through elsewhere: ant from set0 to set1."
     assert part.sentences[-1].endswith(claim), "the threshold of the first page"
+    half = known.graded("set1", "ant")["confidence"].median()
+    assert errors_elsewhere(known, "set0", "ant", half) == {"set1": wrong_at(known, "set1", "ant", half)}
+    assert wrong_at(known, "set0", "ant", half) and not errors_elsewhere(known, "set1", "ant", half), (
+        "few errors"
+    )
     assert wrong_at(known, "set1", "ant", 1.1) is None, "nobody is as confident"
     surest = known.graded("set1", "ant")["confidence"].nlargest(MINIMUM)
     assert wrong_at(known, "set1", "ant", surest.iloc[-1]) is not None

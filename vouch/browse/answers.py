@@ -66,7 +66,7 @@ class OptionColumns:
             **({"other": 1} if self.other else {}),
         }
 
-    def apart(self, outcomes: "Outcomes") -> float:
+    def distance(self, outcomes: "Outcomes") -> float:
         """How far the probabilities of the predicted options are from the confidence that was scored."""
         predicted, confidence = outcomes.predicted[self.rows], outcomes.confidence[self.rows]
         known = ~np.isnan(confidence) & (predicted < np.diff(self.starts))
@@ -159,7 +159,7 @@ def _letters(table: pa.Table, rows: Ints, questions: ItemTable, outcomes: "Outco
     if outcomes is None or table["other_logits"].null_count == len(table):
         return stored
     other = _spelled(table, "other_logits", rows, questions)
-    return replace(other, other=True) if other.apart(outcomes) < stored.apart(outcomes) else stored
+    return replace(other, other=True) if other.distance(outcomes) < stored.distance(outcomes) else stored
 
 
 def _spelled(table: pa.Table, column: str, rows: Ints, questions: ItemTable) -> OptionColumns:

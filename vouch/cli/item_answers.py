@@ -182,9 +182,8 @@ def _scores(row: Row, prompt: Row, responses: Sequence[Row]) -> list[float]:
     """Logit, or negated NLL, of each option; empty for texts and missing answers."""
     count, output = len(prompt["options"] or ()), row["output"]
     if output == LETTERS and responses and responses[0]["logits"]:
-        return list(responses[0]["other_logits" if other_scored(row, prompt, responses[0]) else "logits"])[
-            :count
-        ]
+        column = "other_logits" if other_scored(row, prompt, responses[0]) else "logits"
+        return list(responses[0][column])[:count]
     if output == LIKELIHOOD and responses and not any(row["nll"] is None for row in responses):
         nll = {row["option"]: row["nll"] for row in responses}
         return [-nll.get(index, math.inf) for index in range(count)]

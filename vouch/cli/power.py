@@ -139,11 +139,13 @@ def claims_of(project: Project, items: Mapping[str, Items]) -> int:
 
 
 def groups_of(dataset: str, items: Items) -> int | None:
-    """The groups among the planned questions, as many to a question as among the items of the last run; None
-    if there are none. Where `items` counts groups, its own number."""
+    """The number of groups of the planned questions: their number times the groups per question of the last
+    run's items; None without these. What `items` counts may be groups already."""
+    if items.groups:
+        return items.count
     size = size_of(dataset)
-    if not items.count or items.groups or not size or not size.items:
-        return items.count if items.groups else None
+    if not items.count or not size or not size.items:
+        return None
     return max(1, round(items.count * size.kept / size.items))
 
 

@@ -107,12 +107,12 @@ def wrong_at(evidence: Evidence, dataset: str, model: str, threshold: float) -> 
 def errors_elsewhere(
     evidence: Evidence, dataset: str, model: str, threshold: float
 ) -> dict[str, tuple[Claim, int]]:
-    """`wrong_at` by other large dataset with the same main request type, where a model's threshold for
-    answering alone lets more than TOLERATED through."""
+    """By other large dataset with the same main request type: `wrong_at` of a model's threshold for answering
+    alone, where it lets more than TOLERATED through."""
     asked = evidence.outputs(dataset)[0]
     alike = (name for name in evidence.large if name != dataset and evidence.outputs(name)[0] == asked)
     measured = {name: wrong_at(evidence, name, model, threshold) for name in alike}
-    return {name: of for name, of in measured.items() if of and of[0].above}
+    return {name: wrong for name, wrong in measured.items() if wrong and wrong[0].above}
 
 
 @once

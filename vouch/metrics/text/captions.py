@@ -58,14 +58,14 @@ def caption_words(text: str) -> list[str]:
 
 
 def _cider(texts: Sequence[str], references: References, words: Callable[[str], list[str]]) -> list[float]:
-    known = [[_grams(words(one)) for one in each] for each in references]
+    known = [[grams(words(one)) for one in each] for each in references]
     rows_with: Grams = Counter()
     for each in known:
         rows_with.update(gram for gram in set().union(*each))
     log_rows = math.log(max(len(known), 1))
     scores = []
     for text, each in zip(texts, known, strict=True):
-        ours = _vectors(_grams(words(text)), rows_with, log_rows)
+        ours = _vectors(grams(words(text)), rows_with, log_rows)
         theirs = [_vectors(one, rows_with, log_rows) for one in each]
         rare = any(norms.any() for _, norms, _ in theirs)
         scores.append(
@@ -74,10 +74,11 @@ def _cider(texts: Sequence[str], references: References, words: Callable[[str], 
     return scores
 
 
-def _grams(tokens: list[str]) -> Grams:
+def grams(tokens: list[str], longest: int = LONGEST_GRAM) -> Grams:
+    """How often each sequence of 1 to `longest` tokens occurs."""
     return Counter(
         tuple(tokens[start : start + size])
-        for size in range(1, LONGEST_GRAM + 1)
+        for size in range(1, longest + 1)
         for start in range(len(tokens) - size + 1)
     )
 
@@ -85,22 +86,22 @@ def _grams(tokens: list[str]) -> Grams:
 Vectors = tuple[list[dict[tuple[str, ...], float]], np.ndarray, int]
 
 
-def _vectors(grams: Grams, rows_with: Grams, log_rows: float) -> Vectors:
+def _vectors(counts: Grams, rows_with: Grams, log_rows: float) -> Vectors:
     """TF-IDF by gram for each size, the norms [sizes], and the length: the number of pairs of words."""
     parts: list[dict[tuple[str, ...], float]] = [{} for _ in range(LONGEST_GRAM)]
-    for gram, times in grams.items():
+    for gram, times in counts.items():
         parts[len(gram) - 1][gram] = times * (log_rows - math.log(max(1, rows_with[gram])))
     norms = np.array([math.sqrt(sum(value**2 for value in part.values())) for part in parts])
-    return parts, norms, sum(times for gram, times in grams.items() if len(gram) == 2)
+    return parts, norms, sum(times for gram, times in counts.items() if len(gram) == 2)
 
 
 def _similarity(ours: Vectors, theirs: Vectors) -> float:
     """The mean similarity over the sizes of grams."""
-    (grams, norms, length), (known, known_norms, known_length) = ours, theirs
+    (weights, norms, length), (known, known_norms, known_length) = ours, theirs
     dots = np.array(
         [
             sum(min(value, other[gram]) * other[gram] for gram, value in part.items() if gram in other)
-            for part, other in zip(grams, known, strict=True)
+            for part, other in zip(weights, known, strict=True)
         ]
     )
     product = norms * known_norms

@@ -21,7 +21,7 @@ import numpy as np
 from vouch.metrics.intervals import centred, group_sums, resampled
 from vouch.metrics.metric import CLEAN, SHARE, Figure, Formulas
 from vouch.metrics.responses import Array, Bools, Floats, Ints
-from vouch.metrics.text.captions import References
+from vouch.metrics.text.captions import Grams, References, grams
 from vouch.tables.thoughts import apart
 
 SIZES = (1, 2, 3, 4)
@@ -50,24 +50,16 @@ def bleu_sums(size: int, texts: Sequence[str], references: References) -> Floats
 def _of_text(size: int, words: list[str], references: Sequence[str]) -> list[int]:
     known = [one.split() for one in references]
     closest = min((abs(len(one) - len(words)), len(one)) for one in known)[1]
-    most: Counter[tuple[str, ...]] = Counter()
+    most: Grams = Counter()
     for one in known:
-        most |= _grams(one, size)
-    shared = Counter(map(len, (_grams(words, size) & most).elements()))
+        most |= grams(one, size)
+    shared = Counter(map(len, (grams(words, size) & most).elements()))
     lengths = range(1, size + 1)
     return [
         *(len(words), closest),
         *(shared[length] for length in lengths),
         *(max(0, len(words) - length + 1) for length in lengths),
     ]
-
-
-def _grams(words: list[str], size: int) -> Counter[tuple[str, ...]]:
-    return Counter(
-        tuple(words[start : start + length])
-        for length in range(1, size + 1)
-        for start in range(len(words) - length + 1)
-    )
 
 
 def bleu(totals: Array) -> Array:
@@ -84,7 +76,7 @@ for _size in SIZES:
     OF_CORPUS(
         f"bleu_{_size}",
         f"Corpus BLEU-{_size}",
-        f"share of the n-grams of 1 to {_size} words that stand in a reference, geometric mean",
+        f"share of the n-grams that stand in a reference, geometric mean over n up to {_size}",
         better="higher",
         unit=SHARE,
         ranked=True,

@@ -163,8 +163,8 @@ const view = (() => {
       else parts.push(...given.map((each) => generated(index, prompt, each)));
       for (const [name, one] of given) {
         if (one.other) {
-          parts.push(make("p", { class: "note", text: `${name}: its letters are scored, and shown, in their other spelling: ` +
-            "with a blank before them if they are read without one, and without if they are read with it." }));
+          parts.push(make("p", { class: "note", text: `${name}: scored, and shown here, with the other spelling of the letters ` +
+            "(with a leading space instead of without, or the reverse)." }));
         }
         if (one.low !== undefined) {
           parts.push(make("p", { class: "note", text: `${name}: ${one.low} % of the first token's probability is on option letters; ` +
