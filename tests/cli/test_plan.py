@@ -530,7 +530,8 @@ def test_power_before_a_run_and_by_earlier_results(bare: Path, vouch: Vouch) -> 
     assert shown(10)["left"][4] == "0.50", "of the main request type"
     DIFFERENCES.write(DIFFERENCES_PATH, [texts, row | {"low": 0.0, "high": 0.0}])
     assert shown(10)["left"][3] == "assumed", "texts say nothing of letters"
-    assert "give --power between 0 and 100" in vouch("plan", "--power", 0, status=1)
+    line = vouch("plan", "--power", 0, status=1)
+    assert line.startswith("vouch: --power 0, ") and "give --power between 0 and 100" in line
     assert "--power 30: above 20 points, the largest" in vouch("plan", "--power", 30, status=1)
 
 

@@ -242,6 +242,21 @@ def test_a_profile_takes_the_place_of_what_is_no_text(here: Path, vouch: Vouch) 
     assert kept.read_bytes() == damaged and str(kept.relative_to(here)) in said
 
 
+@pytest.mark.parametrize("command", ["use", "plan"])
+@pytest.mark.parametrize(
+    ("content", "problem"), [(b"", "holds no keys"), (b"- a\n", "holds no keys"), (b"\x90\x01", "UTF-8 text")]
+)
+def test_a_profile_that_is_none_is_one_line(
+    here: Path, vouch: Vouch, command: str, content: bytes, problem: str
+) -> None:
+    Path("profiles").unlink()  # a link to those of the project
+    Path("profiles").mkdir()
+    Path("profiles/mine.yaml").write_bytes(content)
+    line = vouch(command, "mine", status=1)
+    assert line.count("\n") == 1 and "profiles/mine.yaml: " in line and problem in line
+    assert not Path("params.yaml").exists()
+
+
 @pytest.mark.parametrize("content", ["", "[]", "stages:\n", "params: a"])
 def test_a_definition_without_stages_is_one_line(bare: Path, content: str) -> None:
     (bare / "dvc.yaml").write_text(content, "utf-8")

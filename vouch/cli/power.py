@@ -59,8 +59,8 @@ def power(
     wanted = points / 100
     if not 0 < wanted < 1 or not 0 < discordant <= 1 or (design or 1) < 1:
         raise UserError(
-            "vouch plan: a number is out of range; give --power between 0 and 100 points, --discordant "
-            "between 0 and 1, --design of 1 or more"
+            f"--power {points:g}, --discordant {discordant:g}: out of range; give --power between "
+            "0 and 100 points, --discordant between 0 and 1, --design of 1 or more"
         )
     claims, seen, rows = claims_of(project, items), _seen(), []
     for name in project.datasets:

@@ -29,7 +29,7 @@ from vouch.pipeline.records import LOCK, parse_lock
 from vouch.pipeline.runners import none_at_work
 from vouch.pipeline.state import states
 from vouch.pipeline.validation import validated
-from vouch.pipeline.yaml12 import dumped, load, loads
+from vouch.pipeline.yaml12 import dumped, load, loads, text_of
 from vouch.report.formatting import plural
 from vouch.tables.results import model_slug
 
@@ -167,8 +167,10 @@ def profile_text(name: str, settings: list[str]) -> str:
     """The text of params.yaml for a profile, with `--set` applied. Raises UserError."""
     check_name("profile", name, [file.stem for file in PROFILES.glob("*.yaml")], PROFILES)
     path = PROFILES / f"{name}.yaml"
-    text = as_params(path.read_text(encoding="utf-8"), str(path))
+    text = as_params(text_of(path), str(path))
     values = loads(text, str(path))
+    if not isinstance(values, dict):
+        raise UserError(f"{path}: holds no keys; see docs/profiles.md, or begin with `vouch new`")
     if not settings and "released" not in values:
         return text
     yaml = YAML()

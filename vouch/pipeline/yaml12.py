@@ -182,13 +182,17 @@ def loads(text: str, where: str) -> Any:
 
 def load(path: Path) -> Any:
     """The value of a YAML file. Raises UserError if it is missing or not valid."""
+    return loads(text_of(path), str(path))
+
+
+def text_of(path: Path) -> str:
+    """The text of a YAML file. Raises UserError if it is missing or not UTF-8."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; restore it from version control") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read ({error}); it must be UTF-8 text") from None
-    return loads(text, str(path))
 
 
 def dumped(document: Any, yaml: Any = None) -> str:
