@@ -109,7 +109,7 @@ def test_names_as_long_as_in_practice_fit_every_page(long_names, window):
 def test_names_above_numbers_break_at_underscores_on_a_phone(long_names, window):
     one = window(viewport={"width": 360, "height": 800})
     one.root = long_names
-    heads = one.open("pages/calibration.html").locator("table.heat thead th.n:has(wbr)")
+    heads = one.open("pages/variations.html").locator("table.heat thead th.n:has(wbr)")
     wraps = heads.evaluate_all("all => all.map((one) => getComputedStyle(one).whiteSpace)")
     assert wraps and set(wraps) == {"normal"}
 

@@ -142,7 +142,7 @@ def _screen(plan: Plan, where: str, options: argparse.Namespace) -> str:
         rewriting.in_words(project, rewritings(counts)),
         _asked(project, plan.asked),
         hours_table(plan.models),
-        power_table(plan.power, claims_of(project, items), options),
+        power_table(plan.power, claims_of(project, items), options) if plan.power else "",
         prices_table(plan.models),
         paragraphs(notes),
         screen(plan.paper, project),

@@ -96,9 +96,7 @@ def power(
 
 
 def power_table(rows: Sequence[Mapping[str, Any]], claims: int, options: argparse.Namespace) -> str:
-    """The rows of `power` as a table, and the assumptions behind them."""
-    if not rows:
-        return ""
+    """The rows of `power`, at least one, as a table, and the assumptions behind them."""
     points = f"{100 * rows[0]['wanted']:g} points"
     columns = [
         Column("dataset", cut=True),

@@ -61,7 +61,7 @@ ALIKE = (
 # The answers of the driver are those of the engine that it wraps.
 
 
-def test_the_way_there_and_back_changes_no_byte(project: Project) -> None:
+def test_the_way_there_and_back_changes_no_byte(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     project.ask(*quiz(3, outputs=OUTPUTS))
     project.extract()
     built_in = {output: project.rows(output) for output in OUTPUTS}
@@ -78,7 +78,7 @@ def test_the_way_there_and_back_changes_no_byte(project: Project) -> None:
         assert plain == [{name: row[name] for name in row if name not in how} for row in built_in[output]]
     assert {row["engine"] for row in project.rows(TEXT)} == {f"program/1.{opening.REVISION}"}
     before = project.bytes()
-    os.environ.pop("VOUCH_ENV_HERE")  # stored answers need no environment
+    monkeypatch.delenv("VOUCH_ENV_HERE")  # stored answers need no environment
     assert project.extract().measured["answers"] == {"known": 9, "asked": 0}
     assert project.bytes() == before
 
