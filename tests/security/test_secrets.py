@@ -25,7 +25,7 @@ import yaml
 from tests.checkouts.checkout import ONE_PROCESS, Checkout
 from tests.checkouts.small import small
 from tests.fuzz.pictures import picture
-from vouch.pipeline.errors import UserError, hidden, holds_secret
+from vouch.pipeline.errors import UserError, hidden, holds_secret, without_secrets
 
 pytestmark = pytest.mark.slow
 OURS = "sk-planted/own+0123456789abcdef"
@@ -275,6 +275,22 @@ def test_what_is_hidden(text: str, says: str) -> None:
 def test_which_variables_are_secrets(name: str, secret: bool) -> None:
     assert holds_secret(name) == secret
     assert ("0123456789" not in hidden("0123456789", {name: "0123456789"})) == secret
+
+
+def test_programs_of_others_see_what_reaches_a_package_index_and_no_other_secret() -> None:
+    index = {
+        "UV_INDEX_OURS_USERNAME": "me",
+        "UV_INDEX_OURS_PASSWORD": "0123456789",
+        "PIP_INDEX_URL": "https://me:0123456789@h",
+        "HTTPS_PROXY": "http://me:0123456789@p",
+        "PATH": "/bin",
+    }
+    secrets = {
+        "UV_PUBLISH_TOKEN": "0123456789",
+        "HF_TOKEN": "0123456789",
+        "DATABASE_URL": "postgres://me:0123456789@h",
+    }
+    assert without_secrets(index | secrets) == index
 
 
 def test_an_error_hides_the_environments_secrets(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,8 +54,7 @@ def run(options: argparse.Namespace) -> int:
     (UV_FIND_LINKS), else from PyTorch's index, and is the one package whose digest is not checked.
 
     A package without a wheel is built here, which runs its authors' code. Variables whose names say key,
-    token, secret or password are kept from it; an index that needs a password has it in its address, or in
-    ~/.netrc.
+    token, secret or password are kept from it, but for those by which uv signs in to a package index.
 
     To use a Python that exists already, name it instead: export VOUCH_ENV_NAME=/path/to/python
 

@@ -210,6 +210,14 @@ def _options(
     with np.errstate(invalid="ignore"):
         shares = scipy.special.softmax(scores).tolist() if scores else []
     of_option = {each["option"]: each for each in responses} if row["output"] == LIKELIHOOD else {}
+    named: dict[str, Sequence[float]] = {}
+    if scores and row["output"] == LETTERS:
+        beside = "logits" if other_scored(row, prompt, responses[0]) else "other_logits"
+        named = {
+            "logit": scores,
+            "other_logits": responses[0][beside] or (),
+            "upper": responses[0]["upper"] or (),
+        }
     entries = []
     for index, score in enumerate(scores):
         entry = {
@@ -219,12 +227,6 @@ def _options(
             "probability": _finite(shares[index]),
         }
         if row["output"] == LETTERS:
-            beside = "logits" if other_scored(row, prompt, responses[0]) else "other_logits"
-            named = {
-                "logit": scores,
-                "other_logits": responses[0][beside] or (),
-                "upper": responses[0]["upper"] or (),
-            }
             entry |= {key: _finite(of[index]) if index < len(of) else None for key, of in named.items()}
         else:
             tokens = of_option.get(index, {}).get("tokens")

@@ -66,6 +66,7 @@ _SECRET = re.compile(  # also joined to another word (PGPASSWORD); PWD by itself
     re.IGNORECASE,
 )
 _REACHES = re.compile(r"^(?:UV|PIP)_|_PROXY$", re.IGNORECASE)  # variables that say where packages come from
+_OF_INDEX = re.compile(r"^UV_INDEX_\w+_(?:USERNAME|PASSWORD)$")  # by which uv signs in to a package index
 _USER = re.compile(r"(?<=://)[^\s/'\"@]*(?=@)")
 _QUERY = re.compile(
     r"(?<=[?&])([\w-]*(?:key|token|secret|password|signature|credential|sig)=)[^\s&'\"]+", re.I
@@ -161,12 +162,14 @@ def holds_secret(name: str) -> bool:
 def without_secrets(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The environment for a program of others: no variable that holds a secret, or an address with a user.
 
-    Addresses of package indexes and proxies stay as they are, because nothing could be installed without.
+    Addresses of package indexes and proxies stay as they are, and so does what uv signs in to an index with,
+    because nothing could be installed without.
     """
     return {
         name: value
         for name, value in environment.items()
-        if not holds_secret(name) and (_REACHES.search(name) or not _USER.search(value))
+        if _OF_INDEX.match(name)
+        or (not holds_secret(name) and (_REACHES.search(name) or not _USER.search(value)))
     }
 
 
