@@ -2,14 +2,14 @@
 
 import json
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
-from tests.metrics.released import WHOLE, needs_oodcv
+from tests.metrics.released import WHOLE, native_options, needs_oodcv
 from vouch.datasets import options
 from vouch.datasets.built_choices import (
     BUILT_SCHEMES,
@@ -160,19 +160,10 @@ def test_mmbench_as_released(shared):
     """All 466 rows that the authors filled up come out as they released them (Kostumov et al. 2024)."""
     path = shared("vlm-uncertainty-bench") / "items-mmbench.parquet"
     released = pq.read_table(path, columns=["id", *"ABCD", "answer"]).to_pylist()
-    copies = defaultdict(list)
-    for row in released:
-        copies[row["id"] % 1_000_000].append(row)
-    rows = []
-    for row in released:
-        same = copies[row["id"] % 1_000_000]
-        size = len(same)  # a question has as many copies as options, and more where one stays in its place
-        while size < 4 and None not in (texts := {copy["ABCD"[size]] for copy in same}) and len(texts) == 1:
-            size += 1
-        native = tuple(row[letter] for letter in "ABCD"[:size])
-        rows.append(
-            Choice(str(row["id"]), str(row["id"] % 1_000_000), native, ("ABCD".index(row["answer"]),))
-        )
+    rows = [
+        Choice(str(row["id"]), str(row["id"] % 1_000_000), native, ("ABCD".index(row["answer"]),))
+        for row, native in zip(released, native_options(released), strict=True)
+    ]
     assert sum(len(row.options) < 4 for row in rows) == 466
     found = options.mmbench(rows, 42)
     assert [row.options for row in found] == [tuple(row[letter] for letter in "ABCD") for row in released]

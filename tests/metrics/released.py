@@ -1,8 +1,10 @@
 """The released logits of VLM-Uncertainty-Bench as tables of this project; skips where they are missing."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -73,6 +75,21 @@ def block(model: str, dataset: str = "mmbench", path: Path | None = None) -> Blo
     }
     letters = pa.table({"prompt": prompt, "logits": logits["logits"], **absent})
     (found,) = join(letters, *asked(dataset, path), model)
+    return found
+
+
+def native_options(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """Of MMBench's rows, the options that each had before the authors filled it up to four."""
+    copies = defaultdict(list)
+    for row in rows:
+        copies[row["id"] % 1_000_000].append(row)
+    found = []
+    for row in rows:
+        same = copies[row["id"] % 1_000_000]
+        size = len(same)  # a question has as many copies as options, and more where one stays in its place
+        while size < 4 and None not in (texts := {copy["ABCD"[size]] for copy in same}) and len(texts) == 1:
+            size += 1
+        found.append(tuple(row[letter] for letter in "ABCD"[:size]))
     return found
 
 

@@ -280,6 +280,11 @@ def test_several_alphas_and_shares_stand_beside_the_main_ones() -> None:
         f.value for f in figures if (f.score, f.metric, f.alpha) == ("lac", "coverage", 0.1)
     )
     assert named["aps", "set_size_calibrated_on_10"].items == 300
+    tenth = by_name(clean(rows, config(calibration=0.1)).figures)
+    for score in ("lac", "aps", "mean"):
+        for metric in ("coverage", "set_size"):
+            found = named[score, f"{metric}_calibrated_on_10"]
+            assert replace(found, metric=metric) == tenth[score, metric] != named[score, metric]
 
 
 @cache

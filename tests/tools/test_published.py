@@ -85,6 +85,29 @@ def test_scienceqa_has_3953_questions_in_kostumov_and_not_3952() -> None:
     assert not any(Check("", each, round(each), 0.00005 * 1976).holds for each in hits)
 
 
+def test_instance_location_of_table_v_has_the_questions_of_instance_attributes() -> None:
+    """The accuracies of each column are multiples of one over the test half of a single dimension's questions."""
+    sizes = {"scene": 3158, "identity": 1831, "attributes": 4649, "location": 978, "counting": 2447}
+    assert sum(sizes.values()) == 14_233 - sum((657, 97, 331, 85)), "the other four dimensions"
+    rows = [row for row in read("kostumov_seedbench") if row["metric"] == "accuracy"]
+    fitting = {}
+    for column in ("SU", "II", "IL", "IA", "IC"):
+        shares = [float(row[column].split()[0]) / 100 for row in rows]
+        halves = {name: (size + 1) // 2 for name, size in sizes.items()}
+        fitting[column] = [
+            name
+            for name, half in halves.items()
+            if all(abs(round(share * half) / half - share) < 0.0000501 for share in shares)
+        ]
+    assert fitting == {
+        "SU": ["scene"],
+        "II": ["identity"],
+        "IL": ["attributes"],
+        "IA": ["location"],
+        "IC": ["counting"],
+    }
+
+
 def test_kostumov_averages_and_uacc_but_for_eight_misprints() -> None:
     averages, products = list(kostumov_averages()), list(kostumov_uacc())
     assert (len(averages), len(products)) == (271, 100)

@@ -6,10 +6,12 @@ from hashlib import sha256
 from itertools import zip_longest
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.datasets.loaders.built import IMAGE, cell, coded, parquet, png, schema, tsv
 from tests.datasets.test_fetch import serving_files
+from tests.metrics.released import native_options
 from tests.models.pins.loopback_hub import Repo, serving
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.pipeline.errors import UserError
@@ -143,6 +145,29 @@ def test_a_bad_row_is_one_line(project, changes, words):
     with pytest.raises(UserError, match=rf"own\.tsv row 2.*{words}"):
         project.prepare("mmbench", expect=None)
     assert project.prepare("mmbench", expect=None, on_error="skip")["rejects"].num_rows == 1
+
+
+def test_the_papers_edition_has_382_question_texts(project, shared):
+    """All 4,377 real rows in the form of the source, without the options that Kostumov et al. filled in.
+
+    The loader's own counts of this file hold too: of copies, hints, letters and options.
+    """
+    released = pq.read_table(shared("vlm-uncertainty-bench") / "items-mmbench.parquet").to_pylist()
+    rows = [
+        row(
+            index=one["id"],
+            question=one["question"],
+            hint=one["hint"] or "",
+            **dict(zip_longest("ABCD", native, fillvalue="")),
+            answer=one["answer"],
+            category=one["category"],
+        )
+        for one, native in zip(released, native_options(released), strict=True)
+    ]
+    tsv(project.source / PAPERS, *rows)
+    items = project.prepare("mmbench")["items"].to_pylist()
+    assert len(items) == 4377 and len({item["question"] for item in items}) == 382, "as PARC counts them"
+    assert [item["question"] for item in items] == [one["question"] for one in released]
 
 
 def test_real_rows(project, shared):

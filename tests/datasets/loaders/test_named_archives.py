@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from hashlib import sha256
 
 import pyarrow as pa
 import pytest
@@ -47,6 +48,23 @@ def test_seedbench_of_its_authors(project):
         assert tables["items"].num_rows == 1 and words in tables["rejects"]["reason"].to_pylist()[0]
 
 
+def test_seedbench_keeps_its_dimensions_of_images(project):
+    """Of all twelve; 10 to 12 are about videos. Named as Kostumov et al. and the first edition's page name them."""
+    questions = [seed(question_id=str(kind), question_type_id=kind) for kind in range(1, 13)]
+    items = of_authors(project, *questions)["items"].to_pylist()
+    assert {int(item["id"]): item["category"] for item in items} == {
+        1: "Scene Understanding",
+        2: "Instance Identity",
+        3: "Instance Location",
+        4: "Instance Attributes",
+        5: "Instances Counting",
+        6: "Spatial Relation",
+        7: "Instance Interaction",
+        8: "Visual Reasoning",
+        9: "Text Understanding",
+    }
+
+
 def test_seedbench_in_parquet(project):
     video = seed(question_id="2", question_type_id=10, data_type="video", image=[cell(1), cell(2)])
     parquet(project.source / "data/test-00000-of-00001.parquet", SEED, seed(image=[cell()]), video)
@@ -82,9 +100,12 @@ def test_ai2d_of_the_archive(project):
 
 def test_ai2d_in_parquet(project):
     row = {"question": "What?", "options": ["a", "b", "c", "d"], "answer": "3", "image": cell()}
-    parquet(project.source / "data/test-00000-of-00001.parquet", AI2D, row)
-    (item,) = project.prepare("ai2d", expect=None)["items"].to_pylist()
-    assert item["answers"] == [3]
+    other = row | {"question": "Which?", "answer": "0", "image": cell(1)}
+    parquet(project.source / "data/test-00000-of-00001.parquet", AI2D, row, other)
+    items = project.prepare("ai2d", expect=None)["items"].to_pylist()
+    assert [(item["question"], item["answers"]) for item in items] == [("What?", [3]), ("Which?", [0])]
+    assert all(item["options"] == [*"abcd"] and item["category"] == "diagram" for item in items)
+    assert [item["images"] for item in items] == [[sha256(png(n)).hexdigest()] for n in (0, 1)]
 
 
 def ood(**changes):

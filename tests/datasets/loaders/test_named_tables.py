@@ -74,6 +74,7 @@ EXAMS = (
     exam("validation_Art_5", options="['<image 1>', '<image 2>']", image_2=cell(2)),
 )
 TEN = pro("test_Art_1", options=repr(list("abcdefghij")), answer="J")
+SEVERAL = pro("test_Art_3", options=repr(["<image 2>", *"bcdefghij"]), image_2=cell(2))
 PROBLEMS = (problem("1", [], "12"), problem("2", list("ABCDE"), "E"))
 BRANDS = ["nokia"] * 7 + ["Nokia", "toshiba", "nokia"]
 BRAND = {"question_id": 34602, "question": "What brand?", "answers": BRANDS, "image": cell()}
@@ -117,6 +118,8 @@ READ = [
     ("mmmu", EXAMS, {"open": "leave_out", "max_options": 5, "images": "one"}, [{"category": "Art_Theory"}]),
     ("mmmu_pro", (TEN, pro("test_Art_2")), {}, [{"answers": [9]}, {"id": "test_Art_2", "answers": [1]}]),
     ("mmmu_pro", (TEN, pro("test_Art_2")), {"options": 10}, [{"id": "test_Art_1", "answers": [9]}]),
+    ("mmmu_pro", (TEN, SEVERAL), {"options": 10}, [{"id": "test_Art_1"}, {"id": "test_Art_3"}]),
+    ("mmmu_pro", (TEN, SEVERAL), {"options": 10, "images": "one"}, [{"id": "test_Art_1"}]),
     (
         "mmmu_pro", ({"id": "v1", "options": "['a', 'b']", "answer": "A", "image": cell()},), {"types": VISION},
         [{"question": "Answer the question in the picture.", "answers": [0]}],
