@@ -123,7 +123,8 @@ class PaperOfProfile(BaseModel):
 
     @model_validator(mode="after")
     def _once(self) -> Self:
-        each_once([*self.entries, *(name for group in self.others for name in group.names)])
+        names = [*self.entries, *(name for group in self.others for name in group.names)]
+        each_once(names, advice="name each model of the paper once")
         return self
 
 

@@ -15,12 +15,12 @@ NAME = r"^[a-z][a-z0-9_]*$"
 _NO_KEYS = ("[key]", "[one]", "[several]")  # parts of a path that pydantic and tags of alternatives add
 
 
-def each_once(values: Values) -> Values:
-    """The values of a list. Raises ValueError for the first that it names twice."""
+def each_once(values: Values, *, advice: str = "name it once") -> Values:
+    """The values of a list. Raises ValueError, with the advice, for the first that it names twice."""
     listed = [] if values is None else list(values)
     for position, value in enumerate(listed):
         if value in listed[:position]:
-            raise ValueError(f"{value!s:.60} is a duplicate; name it once")
+            raise ValueError(f"{value!s:.60} is a duplicate; {advice}")
     return values
 
 
