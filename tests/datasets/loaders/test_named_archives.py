@@ -109,13 +109,17 @@ def test_ai2d_in_parquet(project):
 
 
 def ood(**changes):
-    base = {"image": "phase-1/a.png", "question": "How many cars?", "answer": "two", "answer_type": "number"}
-    more = {"text_answer": "two", "options": ["There are 2", "There are 4"], "situation": "weather"}
+    """A question in the form that the programs of the source's authors and of Kostumov et al. read: the first
+    shows the options and asks for A or B, both take the digit from `text_answer`."""
+    base = {"image": "phase-1/a.png", "question": "How many cars?", "answer": "A", "answer_type": "number"}
+    more = {"text_answer": "2", "options": ["There are 2", "There are 4"], "situation": "weather"}
     return {**base, **more, "phase": "phase-1", **changes}
 
 
 def test_oodcv(project):
-    questions = [ood(answer_type="yes/no"), ood(), ood(answer="4", situation="iid")]
+    questions = [
+        ood(answer_type="yes/no", text_answer="Yes"), ood(), ood(answer="B", text_answer="4", situation="iid")
+    ]  # fmt: skip
     archive(
         project.source / "safety_evaluation_benchmark_datasets.zip",
         {"safety/ood/oodcv-vqa/oodcv-vqa.json": questions},

@@ -3,7 +3,8 @@
     source: FOLDER      with oodcv-vqa.json, or the archive that has it, and the images (see PLACE)
 
 Kostumov et al. (2024) take the questions whose answer is a number, and add two more digits to the two
-options of a question; here the options are the source's own.
+options of a question; here the options are the source's own. The digit is the source's `text_answer`;
+`answer` goes with its authors' prompt, which asks for A or B.
 """
 
 import re
@@ -11,7 +12,6 @@ from collections.abc import Iterator
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable, counted
 from vouch.datasets.read.files import Row, SourceFiles, Tree, items
-from vouch.tables import number_words
 
 PLACE = (
     "put safety_evaluation_benchmark_datasets.zip (dataset PahaII/vllm_safety_evaluation of the hub) and the "
@@ -19,7 +19,6 @@ PLACE = (
     "and images/phase-2) into one folder, and name that as `source`"
 )
 QUESTIONS = "oodcv-vqa.json"
-_WORDS = number_words(10)
 _LAST = re.compile(r"(\d+)\W*$")
 _SITUATIONS = ("weather", "context", "occlusion", "iid", "texture", "shape", "pose")
 
@@ -65,12 +64,11 @@ def _item(row: Row, tree: Tree, number: int) -> RawItem:
 
 def _correct(row: Row, options: list[str]) -> int:
     """The option that ends with the answer's digit, or is the answer."""
-    answer = row.text("answer").strip().lower()
-    digits = str(_WORDS.get(answer, answer))
+    answer = row.text("text_answer").strip().lower()
     fitting = [
         index
         for index, option in enumerate(options)
-        if option.strip().lower() == answer or ((end := _LAST.search(option)) and end[1] == digits)
+        if option.strip().lower() == answer or ((end := _LAST.search(option)) and end[1] == answer)
     ]
     if len(fitting) != 1:
         raise Unusable(f"answer {answer!r:.40} fits {len(fitting)} of its options {options!r:.120}")
