@@ -33,7 +33,9 @@ PAPERS = {
 MMMU = {"items": 847} | {
     f"answer {a}": n for a, n in zip("ABCDEFI", (242, 230, 198, 149, 25, 2, 1), strict=True)
 }
-MATHVISION = {f"answer {a}": n for a, n in zip("ABCDE", (299, 311, 318, 326, 278), strict=True)}
+MATHVISION = {"choice": 1532, "options 5": 1532} | {
+    f"answer {a}": n for a, n in zip("ABCDE", (299, 311, 318, 326, 278), strict=True)
+}
 SITUATIONS = {
     "weather": 358, "context": 382, "occlusion": 300, "iid": 463, "texture": 512, "shape": 455, "pose": 374
 }  # fmt: skip
@@ -77,7 +79,7 @@ KNOWN: list[tuple[str, Origin | None, dict[str, Any], dict[str, int | set[int]]]
     ("mmmu_pro", hub("MMMU/MMMU_Pro", "test", config=TEN), {"options": 10, "images": "one"}, {"items": {1162, 1163}}),
     ("mmmu_pro", hub("MMMU/MMMU_Pro", "test", config="standard (4 options)"), {}, {"items": 1730}),
     ("mmmu_pro", hub("MMMU/MMMU_Pro", "test", config="vision"), {}, {"items": 1730}),
-    ("mathvision", hub("MathLLMs/MathVision", "test"), {}, {"items": 3040, "choice": 1532, **MATHVISION}),
+    ("mathvision", hub("MathLLMs/MathVision", "test"), {}, {"items": 3040, **MATHVISION}),
     ("mathvision", hub("MathLLMs/MathVision", "test"), {"open": "leave_out"}, {"items": 1532, **MATHVISION}),
     ("mathvision", hub("MathLLMs/MathVision", "testmini"), {}, {"items": 304, "choice": 190}),
     (
