@@ -1,7 +1,8 @@
 """The Art of Saying "Maybe": its tables and figures, of numbers worked out by hand."""
 
 import cmath
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from tests.report.project import Made, Make
 from vouch.papers.entry import facts
 from vouch.pipeline.yaml12 import load
 from vouch.report.evidence import Evidence
-from vouch.report.formatting import percent
+from vouch.report.formatting import number, percent
 from vouch.report.loading import read_printed
 from vouch.report.page import FigureSpec
 
@@ -24,41 +25,39 @@ def test_azads_scores_of_one_split_means_over_models_and_distributions(make: Mak
     """A row of means over the models beside those that the paper states; scores that were not computed."""
     rows = []
     for model, level in (("a_1b", 0.2), ("b_3b", 0.4), ("c", 0.9)):
-        for dataset, less in (("scienceqa", 0.0), ("mmmu_pro", 0.1)):
+        for dataset, less in (("scienceqa", 0.0), ("mathvision", 0.2), ("mmmu_pro", 0.1)):
             rows.append(standing(model, "accuracy", level - less, dataset=dataset))
             for score, more in (("lac", 0.0), ("aps", 0.5), ("margin", 0.25)):
                 sets = {"dataset": dataset, "score": score, "alpha": 0.1}
                 rows.append(standing(model, "set_size", 4 - 2 * level + more, **sets))
                 rows.append(standing(model, "coverage", 0.9 + level / 20 - less / 10, **sets))
-    evidence = asked(make(Made(datasets=("scienceqa", "mmmu_pro"))), rows)
+    evidence = asked(make(Made(datasets=("scienceqa", "mathvision", "mmmu_pro"))), rows)
     evidence = replace(evidence, printed=read_printed([ROOT / "docs/published/azad_means.csv"]))
     shown = built(evidence, "azad")
-    assert text(shown["Table 1"].grids[0])[-1] == ["Mean over models", "50.00", "40.00", "45.00"]
-    (sentence,) = shown["Table 1"].sentences
-    assert "ScienceQA 73.78 (section 6.2) and ScienceQA 75.2 (section 6.5)" in sentence
-    assert "MMMU-Pro 20.85" in sentence and "MathVision" not in sentence
-    sizes = shown["Table 2"]
-    assert sizes.sentences[0] == "MS, eq. 6 was not computed (score.scores)."
-    assert text(sizes.grids[0])[-1][1:] == [
-        "3.00",
-        "3.00",
-        "3.00",
-        "3.25",
-        "3.25",
-        "3.25",
-        "3.50",
-        "3.50",
-        "3.50",
+    assert text(shown["Table 1"].grids[0])[-1] == ["Mean over models", "50.00", "30.00", "40.00", "40.00"]
+    assert shown["Table 1"].sentences == [
+        "Over the paper's 16 models: MMMU-Pro 20.85 (section 6.2), ScienceQA 73.78 (section 6.2) and "
+        "ScienceQA 75.2 (section 6.5)."
     ]
+    not_computed = "MS, eq. 6 was not computed (score.scores)."
+    sizes = shown["Table 2"]
+    assert sizes.sentences == [
+        not_computed,
+        "Over the paper's 16 models: ScienceQA 2.1 (section 6.5) and MathVision 4.5 (section 6.5).",
+    ]
+    assert shown["Table 3"].sentences == [not_computed], "the paper states no mean coverage"
+    assert text(sizes.grids[0])[-1][1:] == [*["3.00"] * 4, *["3.25"] * 4, *["3.50"] * 4]
+    alone = built(asked(evidence, [row for row in rows if row["model"] == "c"]), "azad")
+    assert [row[0] for row in text(alone["Table 1"].grids[0])] == ["c"], "one model has no mean over models"
     (drawn,) = shown["Figure 4"].figures
     assert "3 models. The lowest is 2.20: c, LAC" in drawn.description
     (drawn,) = shown["Figure 8"].figures
-    assert "over 4 pairs" in drawn.description, "the size of c is unknown"
+    assert "over 6 pairs" in drawn.description, "the size of c is unknown"
     assert "Parameters, billions and Set size \u22121.00" in drawn.description
     charts = drawn.chart.to_dict()["concat"]
     assert len(charts) == 16 and [chart["mark"]["type"] for chart in charts[::5]] == ["bar"] * 4
     counts = [sum(row["count"] for row in rows if "count" in row) for rows in drawn.chart.datasets.values()]
-    assert counts.count(4) == len([each for each in counts if each]), "every pair is counted once"
+    assert counts.count(6) == len([each for each in counts if each]), "every pair is counted once"
 
 
 SIZES = {
@@ -152,10 +151,15 @@ BY_HAND = {  # means over both: of set sizes, of one over them
 AXES = ("Acc", "CR LAC", "CR MS", "CR APS", "1/SS LAC", "1/SS MS", "1/SS APS")
 
 
-def profile_rows() -> list[dict[str, Any]]:
+ALIKE = {"internvl3_8b": "gpt_4o_mini", "internvl3_1b": "gpt_4_1_nano", "internvl3_2b": "pixtral_12b"}
+"""Models of the third family of figure 6, and those whose numbers they have here."""
+Profile = tuple[float, ...]
+
+
+def profile_rows(profiles: Mapping[str, tuple[Profile, Profile]] = PROFILES) -> list[dict[str, Any]]:
     """PROFILES, as the leaderboard has them."""
     rows = []
-    for model, datasets in PROFILES.items():
+    for model, datasets in profiles.items():
         for dataset, (accuracy, *rest) in zip(("ai2d", "mmmu"), datasets, strict=True):
             rows.append(standing(model, "accuracy", accuracy, dataset=dataset))
             for score, covered, size in zip(("lac", "margin", "aps"), rest[:3], rest[3:], strict=True):
@@ -181,8 +185,9 @@ def outlines(drawn: FigureSpec) -> dict[tuple[str, str], list[tuple[str, complex
 def test_radars_have_a_corner_a_metric_clockwise_from_the_top(make: Make) -> None:
     """Figures 6 and 7: the families of the paper from models.lock, the smallest model first."""
     locked = load(ROOT / "models.lock")["models"]
-    known = facts({name: locked[name] for name in PROFILES}, {})
-    rows = profile_rows()
+    profiles = PROFILES | {name: PROFILES[like] for name, like in ALIKE.items()}
+    known = facts({name: locked[name] for name in profiles}, {})
+    rows = profile_rows(profiles)
     evidence = replace(asked(make(Made(datasets=("ai2d", "mmmu"))), rows), facts=known)
     shown = built(evidence, "azad")
     (families,), (everyone,) = shown["Figure 6"].figures, shown["Figure 7"].figures
@@ -190,17 +195,19 @@ def test_radars_have_a_corner_a_metric_clockwise_from_the_top(make: Make) -> Non
     named = {  # GPT has models of unknown size, Pixtral has one model
         ("Gemma", "size 1"): "gemma_3_4b", ("Gemma", "size 2"): "gemma_3_12b", ("Gemma", "size 3"): "gemma_3_27b",
         ("Qwen", "size 1"): "qwen2_5_vl_3b", ("Qwen", "size 2"): "qwen2_5_vl_72b",
+        **{("InternVL", f"size {turn}"): f"internvl3_{of}b" for turn, of in ((1, 1), (2, 2), (3, 8))},
     }  # fmt: skip
-    for drawn, models in ((families, named), (everyone, {(name, "model"): name for name in PROFILES})):
+    for drawn, models in ((families, named), (everyone, {(name, "model"): name for name in profiles})):
         lines = outlines(drawn)
         assert lines.keys() == models.keys()
         for key, model in models.items():
-            line = [
-                value * 1j * cmath.exp(-2j * cmath.pi * at / 7) for at, value in enumerate(BY_HAND[model])
-            ]
+            corners = BY_HAND[ALIKE.get(model, model)]
+            line = [value * 1j * cmath.exp(-2j * cmath.pi * at / 7) for at, value in enumerate(corners)]
             assert [axis for axis, _ in lines[key]] == [*AXES, "Acc"], "the line is closed"
             assert [point for _, point in lines[key]] == pytest.approx([*line, line[0]], abs=1e-4)
-            assert f"{model} accuracy {percent(BY_HAND[model][0])}" in drawn.description
+            assert f"{model} accuracy {percent(corners[0])}" in drawn.description
+    panels = dict.fromkeys(point["panel"] for point in points(everyone) if "axis" in point)
+    assert list(panels) == sorted(profiles), "in the order of the models"
     without = replace(evidence, facts={"gpt_4o_mini": {"family": "GPT"}, "gpt_4_1_nano": {"family": "GPT"}})
     alone = asked(without, [row for row in rows if row["model"].startswith("gpt")])
     reasons = dict(reviewed(alone, "azad").reasons)
@@ -245,6 +252,13 @@ def test_tables_1_to_4_and_figures_1_to_5_hold_every_number_of_each_score(make: 
         for model, both in PROFILES.items()
         for label, each in zip(labels, both, strict=True)
     }
+    correlations = [
+        np.corrcoef([(each[which][0], each[which][4]) for each in PROFILES.values()], rowvar=False)[0, 1]
+        for which in (0, 1)
+    ]
+    for label, correlation in zip(labels, correlations, strict=True):
+        assert f"{label}: correlation {number(correlation, 2)}" in drawn[1].description
+    assert sum("name" not in p for p in points(drawn[1])) == 4, "the ends of a line through each panel"
     scores = ("LAC", "MS", "APS")
     boxes = [(p["group"], p["value"]) for p in points(drawn[2])]
     sizes = {s: [each[4 + k] for both in PROFILES.values() for each in both] for k, s in enumerate(scores)}
@@ -265,6 +279,7 @@ def test_tables_1_to_4_and_figures_1_to_5_hold_every_number_of_each_score(make: 
         for k, score in enumerate(scores)
     }
     assert "The lowest is 0.89: gemma_3_27b, LAC on MMMU." in drawn[5].description
+    assert '"x": {"datum": 0.9}' in json.dumps(drawn[5].chart.to_dict()), "the target"
 
 
 def test_the_matrix_of_figure_8_has_signed_correlations_above_its_diagonal(make: Make) -> None:
