@@ -167,8 +167,10 @@ def test_compbench(project):
     made = project.prepare("compbench", set="mit_state", **every)
     assert [made[name].num_rows for name in ("items", "rejects")] == [1, 1]
     assert "has no answer" in made["rejects"]["reason"][0].as_py()
-    kept = project.prepare("compbench", set="mit_attribute", **every)["items"].to_pylist()
+    made = project.prepare("compbench", set="mit_attribute", **every)
+    kept = made["items"].to_pylist()
     assert [(row["id"], row["category"]) for row in kept] == [("4", "Color"), ("5", "None")]
+    assert made["rejects"].num_rows == 0, "a row without an answer or a type is in no set"
     path.write_text(json.dumps([pair(image_1="other/folder/a.jpg")]))
     with pytest.raises(
         UserError, match=r"no file 'other/folder/a\.jpg' .* processed ones: docs/datasets\.md"
@@ -189,7 +191,8 @@ COMPBENCH = {
 
 @pytest.mark.parametrize("name", COMPBENCH)
 def test_each_set_of_compbench_has_its_own_rows(project, name):
-    """A row of each of the six beside one another in one folder: a set takes its own alone."""
+    """A row of each of the six beside one another in one folder: a set takes its own alone, and none of the rows
+    that CompBench left without an answer and a type."""
     written = {}
     for number, (label, (file, kind)) in enumerate(COMPBENCH.items()):
         row = pair(image_1=f"shown/{label}/a.jpg", image_2=f"shown/{label}/b.jpg", question=f"Of {label}?")
@@ -202,7 +205,7 @@ def test_each_set_of_compbench_has_its_own_rows(project, name):
     for file, rows in written.items():
         path = project.source / file
         path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(rows))
+        path.write_text(json.dumps([*rows, {**rows[0], "answer": None, "type": None}]))
     for annotations in ("released", "all"):
         tables = project.prepare("compbench", expect=None, set=name, annotations=annotations)
         (item,) = tables["items"].to_pylist()
