@@ -148,6 +148,12 @@ def test_guesses_rest_on_the_rows_at_hand() -> None:
     assert value(rows, "random_consistency", "original") is None
 
 
+def test_without_an_answer_to_the_original_a_prompt_counts_in_the_accuracy_alone() -> None:
+    rows = Asked([2] * 3).ask("original", [0, 0]).ask("lr_i", [0, 0, 1], KEPT, "LR").rows()
+    metrics = ("accuracy_calibrated", "consistency_calibrated")
+    assert [rows["faithful", "letters", "lr_i", "", name]["items"] for name in metrics] == [3, 2]
+
+
 def test_what_could_not_be_read_is_never_consistent_and_several_options_are_one_answer() -> None:
     rows = (
         Asked([3] * 5)
@@ -291,6 +297,8 @@ def test_equation_5_by_hand() -> None:
     assert alone(calibrated, 0, 0.27) == -1
     assert alone(calibrated, 0.635, 0.27) == pytest.approx(0.5)
     assert alone(calibrated, 0.365, 0.73) == pytest.approx(-0.5)
+    assert alone(calibrated, 0.4, 0.2) == pytest.approx(0.25), "better than a guess, though below one half"
+    assert alone(calibrated, 0.6, 0.8) == pytest.approx(-0.25), "worse than a guess, though above one half"
 
 
 @pytest.mark.parametrize(
