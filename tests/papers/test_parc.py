@@ -1,5 +1,6 @@
 """PARC: its tables and figures, of reliabilities worked out by hand and beside the printed ones."""
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +17,7 @@ from tests.metrics.simulated import ROOT
 from tests.papers.shown import asked, built, reviewed, standing, text
 from tests.report.project import Made, Make
 from vouch.metrics.robustness import calibrated, reliability
-from vouch.papers.entry import facts
+from vouch.papers.entry import facts, names_in
 from vouch.pipeline.yaml12 import load
 from vouch.report.formatting import percent
 from vouch.report.loading import read_printed
@@ -104,6 +105,11 @@ def axis(chart: Any) -> dict[str, float]:
     return {point["name"]: point["x"] for each in chart.to_dict()["datasets"].values() for point in each}
 
 
+def column(chart: Any, name: str) -> set[Any]:
+    """The values of a column of a chart's points; None for one without it."""
+    return {point.get(name) for each in chart.to_dict()["datasets"].values() for point in each}
+
+
 def heights(chart: Any) -> dict[tuple[str, str], float]:
     """By panel and model, of a chart without lines of fit."""
     rows = [point for each in chart.to_dict()["datasets"].values() for point in each]
@@ -112,10 +118,12 @@ def heights(chart: Any) -> dict[tuple[str, str], float]:
 
 def test_parc_by_size_and_by_the_training_data_of_models_alike_in_size(make: Make) -> None:
     evidence = asked(make(Made(datasets=("nyu_depth",))), parc_rows())
-    names = ("language_model_parameters", "total_parameters", "training_data_size")
+    names = ("language_model_parameters", "total_parameters", "training_data_size", "series", "curation")
     known: dict[str, dict[str, Any]] = {
-        "llava_v1_5_7b": dict(zip(names, (6_700_000_000, 7_400_000_000, 1_200_000), strict=True)),
-        "other": dict(zip(names, (7_000_000_000, 7_100_000_000, 50_000_000), strict=True)),
+        "llava_v1_5_7b": dict(
+            zip(names, (6_700_000_000, 7_400_000_000, 1_200_000, "LLaVA", "high"), strict=True)
+        ),
+        "other": dict(zip(names, (7_000_000_000, 7_100_000_000, 50_000_000, "LLaVA", "low"), strict=True)),
     }
     shown = built(replace(evidence, facts=known), "parc")
     left, right = shown["Figure 5"].figures
@@ -128,13 +136,43 @@ def test_parc_by_size_and_by_the_training_data_of_models_alike_in_size(make: Mak
         ("reliability", "llava_v1_5_7b"): 0.15, ("consistency", "llava_v1_5_7b"): 0.45,
         ("reliability", "other"): 0.35, ("consistency", "other"): 0.65,
     }  # fmt: skip
+    assert column(left.chart, "series") == column(left.chart, "line") == {"LLaVA"}, "a line for each series"
+    assert column(right.chart, "series") == {"curation high", "curation low"}
+    assert column(right.chart, "line") == {None}
+    charts = [drawn.chart for name in ("Figure 5", "Figure A9") for drawn in shown[name].figures]
+    assert len(charts) == 4 and all('"type": "log"' in json.dumps(chart.to_dict()) for chart in charts)
     assert [axis(drawn.chart) for drawn in shown["Figure A9"].figures] == [whole, language]
-    known["other"]["language_model_parameters"] = 13_000_000_000
     del known["other"]["total_parameters"]
-    shown = built(replace(evidence, facts=known), "parc")
-    assert len(shown["Figure 5"].figures) == len(shown["Figure A9"].figures) == 1
-    assert "right half needs two models" in shown["Figure 5"].sentences[0]
-    assert shown["Figure A9"].sentences[0].startswith("Not by size of the model: fewer than two sizes")
+    for count in (13_000_000_000, 2_000_000_000):
+        known["other"]["language_model_parameters"] = count
+        shown = built(replace(evidence, facts=known), "parc")
+        assert len(shown["Figure 5"].figures) == len(shown["Figure A9"].figures) == 1
+        assert "right half needs two models" in shown["Figure 5"].sentences[0]
+        assert shown["Figure A9"].sentences[0].startswith("Not by size of the model: fewer than two sizes")
+
+
+def test_one_model_of_each_family_of_the_paper_stands_for_its_training_data(make: Make) -> None:
+    """Those that the caption of figure 5 names, of all models of table A4 with that size and known data."""
+    printed = read_printed([ROOT / "docs/published/parc_a4.csv"])["parc_a4"]
+    names = names_in("parc", "models")
+    known = {
+        name: {
+            "language_model_parameters": float(row["language_model_parameters_billions"]) * 1e9,
+            "training_data_size": float(row["training_samples_millions"] or 0) * 1e6,
+        }
+        for name, label in names.items()
+        for row in printed[printed["model"] == label].to_dict("records")
+    }
+    rows = [
+        standing(name, metric, 0.5, dataset="nyu_depth", variation="", score="every_prompt")
+        for name in known
+        for metric in ("reliability", "consistency_calibrated")
+    ]
+    evidence = asked(make(Made(accuracy=dict.fromkeys(known, 0.5), datasets=("nyu_depth",))), rows)
+    _, right = built(replace(evidence, facts=known), "parc")["Figure 5"].figures
+    assert {names[name] for name in axis(right.chart)} == {
+        "LLaVA-1.5 7B", "LLaVA-1.6 7B vic", "Qwen-VL", "CogVLM Chat", "InternVL2 8B", "Cambrian 8B"
+    }  # fmt: skip
 
 
 def test_parc_guarantees_and_planes(make: Make) -> None:
@@ -269,9 +307,12 @@ def test_every_table_and_figure_has_the_number_of_its_place(make: Make) -> None:
         for (output, dataset, model, metric, name), value in found.items()
     ]
     evidence = asked(make(Made(accuracy=dict.fromkeys(TWO, 0.5), datasets=WHOLE)), rows)
-    size = {"nyu_depth": 2, "fashion": 3, "mmbench": 4}
-    options = [["a", "b", "c", "d"][: size[name]] for name in evidence.items["dataset"]]
-    known = {name: {"total_parameters": 7e9 + place} for place, name in enumerate(TWO)}
+    count = {"nyu_depth": 2, "fashion": 3, "mmbench": 4}
+    options = [["a", "b", "c", "d"][: count[name]] for name in evidence.items["dataset"]]
+    known = {
+        name: {"total_parameters": 7e9 + place, "language_model_parameters": 6e9 + place}
+        for place, name in enumerate(TWO)
+    }
     evidence = replace(evidence, items=evidence.items.assign(options=options), facts=known)
     shown = built(evidence, "parc")
 
@@ -299,7 +340,7 @@ def test_every_table_and_figure_has_the_number_of_its_place(make: Make) -> None:
     both = [pytest.approx(mean(found, "text", metric, "lr_i+vs_s")) for metric in FOUR]
     assert row("Table A9", "lr_i+vs_s") == both
     assert [line[0].note for line in shown["Table A9"].grids[0].rows] == ["lr_i", "vs_s", "lr_i+vs_s"]
-    drawn = {name: shown[f"Figure {name}"].figures[0] for name in ("2", "3", "4", "A7", "A8", "A9")}
+    drawn = {name: shown[f"Figure {name}"].figures[0] for name in ("2", "3", "4", "A7", "A8")}
     points = {
         name: [row for part in one.chart.to_dict()["datasets"].values() for row in part]
         for name, one in drawn.items()
@@ -350,9 +391,17 @@ def test_every_table_and_figure_has_the_number_of_its_place(make: Make) -> None:
         for name in ("language", "vision", "reformulation", "semantic")
         for model in TWO
     }
-    nine = {(p["panel"], p["name"]): p["y"] for p in points["A9"]}
+    nine = {
+        (p["panel"], p["name"], p["x"]): p["y"]
+        for one in shown["Figure A9"].figures
+        for part in one.chart.to_dict()["datasets"].values()
+        for p in part
+    }
     assert nine == {
-        (f"{group}: {label}", model): pytest.approx(mean(found, "text", metric, name, model))
+        (f"{group}: {label}", model, known[model][size]): pytest.approx(
+            mean(found, "text", metric, name, model)
+        )
+        for size in ("total_parameters", "language_model_parameters")
         for group, name in (("all", "every_prompt"), ("language", "language"), ("vision", "vision"))
         for label, metric in (("reliability", "reliability"), ("consistency", cons))
         for model in TWO
