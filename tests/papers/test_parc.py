@@ -14,7 +14,7 @@ import pytest
 import vl_convert
 
 from tests.metrics.simulated import ROOT
-from tests.papers.shown import asked, built, reviewed, standing, text
+from tests.papers.shown import asked, beside, built, reviewed, standing, text
 from tests.report.project import Made, Make
 from vouch.metrics.robustness import calibrated, reliability
 from vouch.papers.entry import facts, names_in
@@ -23,14 +23,15 @@ from vouch.report.formatting import percent
 from vouch.report.loading import read_printed
 from vouch.tables.asked import FAMILIES
 
+NAMES = ("reliability", "accuracy_calibrated", "certainty", "consistency_calibrated")
+
 
 def parc_rows() -> list[dict[str, Any]]:
-    names = ("reliability", "accuracy_calibrated", "certainty", "consistency_calibrated")
     rows = []
     for model, level in (("llava_v1_5_7b", 0.2), ("other", 0.4)):
         rows.append(standing(model, "accuracy", level, dataset="nyu_depth"))
         rows.append(standing(model, "accuracy", level / 2, dataset="nyu_depth", variation="ls_n"))
-        for place, name in enumerate(names):
+        for place, name in enumerate(NAMES):
             where = {"dataset": "nyu_depth"}
             for variation, score, less in (
                 ("original", "", 0), ("ls_n", "", 0.1), ("vr_b_5", "", 0.05), ("ls_n+vr_b_5", "", 0.2),
@@ -63,6 +64,35 @@ def test_parc_by_prompt_by_model_and_beside_the_paper(make: Make) -> None:
     assert shown["Table A8"].sentences == ("1 of 2 published numbers agree to the printed digit.",)
     assert "Mean over the models: nyu_depth" not in shown["Figure 3"].figures[0].description
     assert "NYU, before O 0.30; NYU, before LS-N 0.15" in shown["Figure 3"].figures[0].description
+
+
+def test_numbers_of_texts_stand_beside_table_a8_and_those_of_letters_beside_a10(make: Make) -> None:
+    """Those printed for LLaVA-1.6 34B. State and Attribute are not compared; means are over PARC's own sets."""
+    printed = {"parc_a8": (0.15, 0.35, 0.40, 0.41), "parc_a10": (0.15, 0.37, 0.40, 0.50)}  # NYU
+    rows = [
+        standing(model, name, value, dataset=dataset, output=output, variation="", score="every_prompt")
+        for output, numbers in zip(("text", "letters"), printed.values(), strict=True)
+        for model in ("llava_v1_6_34b", "other")
+        for dataset, values in (("nyu_depth", numbers), ("mit_state", [0.05] * 4), ("shapes", [0.95] * 4))
+        for name, value in zip(NAMES, values, strict=True)
+        if (model, dataset) != ("other", "mit_state")
+    ]
+    made = Made(dict.fromkeys(("llava_v1_6_34b", "other"), 0.5), ("nyu_depth", "mit_state", "shapes"))
+    files = [ROOT / f"docs/published/{name}.csv" for name in printed]
+    evidence = replace(asked(make(made), rows), printed=read_printed(files))
+    shown = built(evidence, "parc")
+    for table, numbers in zip(("Table A8", "Table A10"), printed.values(), strict=True):
+        assert beside(shown[table], slice(0, 5)) == [
+            ["LLaVA-1.6 34B", "NYU", label, f"{value:.2f}", f"{value:.2f}"]
+            for label, value in zip(("rel", "acc", "cert", "cons"), numbers, strict=True)
+        ]
+        theirs, ours = (row[4::4] for row in shown[table].grids[0].rows)
+        assert [cell.key for cell in theirs] == [pytest.approx((value + 0.05) / 2) for value in numbers]
+        assert [cell.text for cell in ours] == ["–"] * 4, "no mean of fewer sets"
+    assert "same table" in shown["Table A7"].sentences[0]
+    unvaried = reviewed(asked(evidence, [row | {"score": ""} for row in rows]), "parc")
+    absent = {entry.name for entry, _ in unvaried.absent}
+    assert {"Table 3", "Table A7", "Table A8", "Table A10"} <= absent
 
 
 def test_parc_counts_and_grades_the_questions_that_the_filter_leaves_out_too(make: Make) -> None:
@@ -270,7 +300,6 @@ KINDS = {
     "lr_i+vs_s": "LR-I/VS-S",
 }
 OVER = ("every_prompt", *FAMILIES, "reformulation", "semantic", "language", "vision")
-FOUR = ("reliability", "accuracy_calibrated", "certainty", "consistency_calibrated")
 Key = tuple[str, str, str, str, str]
 """Output, dataset, model, metric, and the variation or the score of a mean over variations."""
 
@@ -279,7 +308,7 @@ def measured() -> dict[Key, float]:
     """A number of its own for everything that is measured of two models on two sets of pairs and on MMBench."""
     draw, found = np.random.default_rng(5), dict[Key, float]()
     for output, dataset, model in product(("letters", "text"), WHOLE, TWO):
-        for metric, name in product((*FOUR, "accuracy", "random_accuracy"), (*KINDS, *OVER)):
+        for metric, name in product((*NAMES, "accuracy", "random_accuracy"), (*KINDS, *OVER)):
             if (metric, name) == ("consistency_calibrated", "original"):
                 continue
             if dataset in PAIRS or not {"vs_s", "lr_i+vs_s", "VS"} & {name}:
@@ -328,16 +357,16 @@ def test_every_table_and_figure_has_the_number_of_its_place(make: Make) -> None:
             for where in (*[(one,) for one in WHOLE], ())
         ]
 
-    whole = cells("text", FOUR, "every_prompt", TWO[0])
+    whole = cells("text", NAMES, "every_prompt", TWO[0])
     assert row("Table A8", TWO[0]) == whole
     assert row("Table 3", TWO[0]) == [*whole[:4], whole[7], whole[11], *whole[12:]]
-    assert row("Table A10", TWO[0]) == cells("letters", FOUR, "every_prompt", TWO[0])
-    whole = cells("text", FOUR, "lr_i")
+    assert row("Table A10", TWO[0]) == cells("letters", NAMES, "every_prompt", TWO[0])
+    whole = cells("text", NAMES, "lr_i")
     assert row("Table A6", "lr_i") == whole
     assert row("Table 2", "lr_i") == [*whole[:4], whole[7], whole[11], *whole[12:]]
     swapped = mean(found, "text", "reliability", "vs_s")
     assert row("Table 2", "vs_s")[3] == pytest.approx(swapped), "of the sets of pairs, as the paper has it"
-    both = [pytest.approx(mean(found, "text", metric, "lr_i+vs_s")) for metric in FOUR]
+    both = [pytest.approx(mean(found, "text", metric, "lr_i+vs_s")) for metric in NAMES]
     assert row("Table A9", "lr_i+vs_s") == both
     assert [line[0].note for line in shown["Table A9"].grids[0].rows] == ["lr_i", "vs_s", "lr_i+vs_s"]
     drawn = {name: shown[f"Figure {name}"].figures[0] for name in ("2", "3", "4", "A7", "A8")}

@@ -37,7 +37,7 @@ UNCOMPARED = (
     "cogagent_vqa_hf",
     "cogvlm_grounding_generalist_hf",
 )
-"""Models of that size that the right half of figure 5 leaves out: it has one of each of the paper's families."""
+"""Models of that size that the right half of figure 5 leaves out: it has one of each family of the paper."""
 UNTOLD = (
     "Its right half needs two models with language models of 7 or 8 billion parameters and different numbers "
     "of training samples on record."
