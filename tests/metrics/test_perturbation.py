@@ -200,7 +200,7 @@ def test_an_option_is_the_same_answer_wherever_it_stands() -> None:
     """Letters of options in another order for each test: what was chosen counts, not its letter."""
     asked = Asked([3] * 2).ask("shuffled", [(0, 0, 0), (0, 1, 2)], numbered=True)
     for place, row in enumerate(asked.said[0][0]):
-        row["predicted"] = (0, 1, 2, 0, 0, 0)[place]
+        row["predicted"] = (0, 1, 2, 1, 2, 0)[place]
     assert value(asked.rows(), "instability", "shuffled") == log(3) / 2
 
 
