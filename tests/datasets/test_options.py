@@ -383,6 +383,17 @@ def test_draws_are_by_lot_and_repeatable(scheme):
     )
 
 
+@pytest.mark.parametrize("scheme", ["reform_classes", "reform_pool", "reform_nearby"])
+def test_wrong_options_are_drawn_by_lot(scheme):
+    """Of seven others each is as likely as any, whatever the other questions with the same answer got."""
+    rows = [OpenQuestion(f"q{n}", f"g{n}", "thing", "What is it?", NAMES[n % 8]) for n in range(800)]
+    found = {name: frozenset(options) for name, options in made(scheme, rows=rows).items()}
+    drawn = Counter(option for row in rows[::8] for option in found[row.id] - {row.answer})
+    assert len(drawn) == 7 and all(23 < times < 63 for times in drawn.values()), "43 are expected"
+    again = {name: frozenset(options) for name, options in made(scheme, rows=rows, seed=1).items()}
+    assert sum(found[name] == again[name] for name in found) < 100, "one of 35 triples is the same, 23 of 800"
+
+
 def test_where_the_wrong_options_come_from():
     kind = dict(zip(map(key, ANIMALS), KINDS, strict=True))
     classes, pool, nearby = (made(f"reform_{name}") for name in ("classes", "pool", "nearby"))

@@ -202,6 +202,14 @@ def test_instability_counts_unread_words_one_by_one() -> None:
     assert value(rows, "accuracy_range", "instruction", "text") == 0.25
 
 
+def test_an_option_is_the_same_answer_wherever_it_stands() -> None:
+    """Letters of options in another order for each test: what was chosen counts, not its letter."""
+    asked = Asked([3] * 2).ask("shuffled", [(0, 0, 0), (0, 1, 2)], numbered=True)
+    for place, row in enumerate(asked.said[0][0]):
+        row["predicted"] = (0, 1, 2, 1, 2, 0)[place]
+    assert value(asked.rows(), "instability", "shuffled") == log(3) / 2
+
+
 def test_accuracy_by_test_rests_on_questions_with_every_test() -> None:
     rows = Asked([2] * 3).ask("instruction", [(0, 0), (1, 0), (1,)], numbered=True).rows()
     assert value(rows, "accuracy_test_1", "instruction") == 0.5

@@ -1,5 +1,6 @@
 """PARC: its tables and figures, of reliabilities worked out by hand and beside the printed ones."""
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,23 +14,24 @@ import pytest
 import vl_convert
 
 from tests.metrics.simulated import ROOT
-from tests.papers.shown import asked, built, reviewed, standing, text
+from tests.papers.shown import asked, beside, built, reviewed, standing, text
 from tests.report.project import Made, Make
 from vouch.metrics.robustness import calibrated, reliability
-from vouch.papers.entry import facts
+from vouch.papers.entry import facts, names_in
 from vouch.pipeline.yaml12 import load
 from vouch.report.formatting import percent
 from vouch.report.loading import read_printed
 from vouch.tables.asked import FAMILIES
 
+NAMES = ("reliability", "accuracy_calibrated", "certainty", "consistency_calibrated")
+
 
 def parc_rows() -> list[dict[str, Any]]:
-    names = ("reliability", "accuracy_calibrated", "certainty", "consistency_calibrated")
     rows = []
     for model, level in (("llava_v1_5_7b", 0.2), ("other", 0.4)):
         rows.append(standing(model, "accuracy", level, dataset="nyu_depth"))
         rows.append(standing(model, "accuracy", level / 2, dataset="nyu_depth", variation="ls_n"))
-        for place, name in enumerate(names):
+        for place, name in enumerate(NAMES):
             where = {"dataset": "nyu_depth"}
             for variation, score, less in (
                 ("original", "", 0), ("ls_n", "", 0.1), ("vr_b_5", "", 0.05), ("ls_n+vr_b_5", "", 0.2),
@@ -62,6 +64,35 @@ def test_parc_by_prompt_by_model_and_beside_the_paper(make: Make) -> None:
     assert shown["Table A8"].sentences == ("1 of 2 published numbers agree to the printed digit.",)
     assert "Mean over the models: nyu_depth" not in shown["Figure 3"].figures[0].description
     assert "NYU, before O 0.30; NYU, before LS-N 0.15" in shown["Figure 3"].figures[0].description
+
+
+def test_numbers_of_texts_stand_beside_table_a8_and_those_of_letters_beside_a10(make: Make) -> None:
+    """Those printed for LLaVA-1.6 34B. State and Attribute are not compared; means are over PARC's own sets."""
+    printed = {"parc_a8": (0.15, 0.35, 0.40, 0.41), "parc_a10": (0.15, 0.37, 0.40, 0.50)}  # NYU
+    rows = [
+        standing(model, name, value, dataset=dataset, output=output, variation="", score="every_prompt")
+        for output, numbers in zip(("text", "letters"), printed.values(), strict=True)
+        for model in ("llava_v1_6_34b", "other")
+        for dataset, values in (("nyu_depth", numbers), ("mit_state", [0.05] * 4), ("shapes", [0.95] * 4))
+        for name, value in zip(NAMES, values, strict=True)
+        if (model, dataset) != ("other", "mit_state")
+    ]
+    made = Made(dict.fromkeys(("llava_v1_6_34b", "other"), 0.5), ("nyu_depth", "mit_state", "shapes"))
+    files = [ROOT / f"docs/published/{name}.csv" for name in printed]
+    evidence = replace(asked(make(made), rows), printed=read_printed(files))
+    shown = built(evidence, "parc")
+    for table, numbers in zip(("Table A8", "Table A10"), printed.values(), strict=True):
+        assert beside(shown[table], slice(0, 5)) == [
+            ["LLaVA-1.6 34B", "NYU", label, f"{value:.2f}", f"{value:.2f}"]
+            for label, value in zip(("rel", "acc", "cert", "cons"), numbers, strict=True)
+        ]
+        theirs, ours = (row[4::4] for row in shown[table].grids[0].rows)
+        assert [cell.key for cell in theirs] == [pytest.approx((value + 0.05) / 2) for value in numbers]
+        assert [cell.text for cell in ours] == ["–"] * 4, "no mean of fewer sets"
+    assert "same table" in shown["Table A7"].sentences[0]
+    unvaried = reviewed(asked(evidence, [row | {"score": ""} for row in rows]), "parc")
+    absent = {entry.name for entry, _ in unvaried.absent}
+    assert {"Table 3", "Table A7", "Table A8", "Table A10"} <= absent
 
 
 def test_parc_counts_and_grades_the_questions_that_the_filter_leaves_out_too(make: Make) -> None:
@@ -104,6 +135,11 @@ def axis(chart: Any) -> dict[str, float]:
     return {point["name"]: point["x"] for each in chart.to_dict()["datasets"].values() for point in each}
 
 
+def column(chart: Any, name: str) -> set[Any]:
+    """The values of a column of a chart's points; None for one without it."""
+    return {point.get(name) for each in chart.to_dict()["datasets"].values() for point in each}
+
+
 def heights(chart: Any) -> dict[tuple[str, str], float]:
     """By panel and model, of a chart without lines of fit."""
     rows = [point for each in chart.to_dict()["datasets"].values() for point in each]
@@ -112,10 +148,12 @@ def heights(chart: Any) -> dict[tuple[str, str], float]:
 
 def test_parc_by_size_and_by_the_training_data_of_models_alike_in_size(make: Make) -> None:
     evidence = asked(make(Made(datasets=("nyu_depth",))), parc_rows())
-    names = ("language_model_parameters", "total_parameters", "training_data_size")
+    names = ("language_model_parameters", "total_parameters", "training_data_size", "series", "curation")
     known: dict[str, dict[str, Any]] = {
-        "llava_v1_5_7b": dict(zip(names, (6_700_000_000, 7_400_000_000, 1_200_000), strict=True)),
-        "other": dict(zip(names, (7_000_000_000, 7_100_000_000, 50_000_000), strict=True)),
+        "llava_v1_5_7b": dict(
+            zip(names, (6_700_000_000, 7_400_000_000, 1_200_000, "LLaVA", "high"), strict=True)
+        ),
+        "other": dict(zip(names, (7_000_000_000, 7_100_000_000, 50_000_000, "LLaVA", "low"), strict=True)),
     }
     shown = built(replace(evidence, facts=known), "parc")
     left, right = shown["Figure 5"].figures
@@ -128,13 +166,43 @@ def test_parc_by_size_and_by_the_training_data_of_models_alike_in_size(make: Mak
         ("reliability", "llava_v1_5_7b"): 0.15, ("consistency", "llava_v1_5_7b"): 0.45,
         ("reliability", "other"): 0.35, ("consistency", "other"): 0.65,
     }  # fmt: skip
+    assert column(left.chart, "series") == column(left.chart, "line") == {"LLaVA"}, "a line for each series"
+    assert column(right.chart, "series") == {"curation high", "curation low"}
+    assert column(right.chart, "line") == {None}
+    charts = [drawn.chart for name in ("Figure 5", "Figure A9") for drawn in shown[name].figures]
+    assert len(charts) == 4 and all('"type": "log"' in json.dumps(chart.to_dict()) for chart in charts)
     assert [axis(drawn.chart) for drawn in shown["Figure A9"].figures] == [whole, language]
-    known["other"]["language_model_parameters"] = 13_000_000_000
     del known["other"]["total_parameters"]
-    shown = built(replace(evidence, facts=known), "parc")
-    assert len(shown["Figure 5"].figures) == len(shown["Figure A9"].figures) == 1
-    assert "right half needs two models" in shown["Figure 5"].sentences[0]
-    assert shown["Figure A9"].sentences[0].startswith("Not by size of the model: fewer than two sizes")
+    for count in (13_000_000_000, 2_000_000_000):
+        known["other"]["language_model_parameters"] = count
+        shown = built(replace(evidence, facts=known), "parc")
+        assert len(shown["Figure 5"].figures) == len(shown["Figure A9"].figures) == 1
+        assert "right half needs two models" in shown["Figure 5"].sentences[0]
+        assert shown["Figure A9"].sentences[0].startswith("Not by size of the model: fewer than two sizes")
+
+
+def test_one_model_of_each_family_of_the_paper_stands_for_its_training_data(make: Make) -> None:
+    """Those that the caption of figure 5 names, of all models of table A4 with that size and known data."""
+    printed = read_printed([ROOT / "docs/published/parc_a4.csv"])["parc_a4"]
+    names = names_in("parc", "models")
+    known = {
+        name: {
+            "language_model_parameters": float(row["language_model_parameters_billions"]) * 1e9,
+            "training_data_size": float(row["training_samples_millions"] or 0) * 1e6,
+        }
+        for name, label in names.items()
+        for row in printed[printed["model"] == label].to_dict("records")
+    }
+    rows = [
+        standing(name, metric, 0.5, dataset="nyu_depth", variation="", score="every_prompt")
+        for name in known
+        for metric in ("reliability", "consistency_calibrated")
+    ]
+    evidence = asked(make(Made(accuracy=dict.fromkeys(known, 0.5), datasets=("nyu_depth",))), rows)
+    _, right = built(replace(evidence, facts=known), "parc")["Figure 5"].figures
+    assert {names[name] for name in axis(right.chart)} == {
+        "LLaVA-1.5 7B", "LLaVA-1.6 7B vic", "Qwen-VL", "CogVLM Chat", "InternVL2 8B", "Cambrian 8B"
+    }  # fmt: skip
 
 
 def test_parc_guarantees_and_planes(make: Make) -> None:
@@ -232,7 +300,6 @@ KINDS = {
     "lr_i+vs_s": "LR-I/VS-S",
 }
 OVER = ("every_prompt", *FAMILIES, "reformulation", "semantic", "language", "vision")
-FOUR = ("reliability", "accuracy_calibrated", "certainty", "consistency_calibrated")
 Key = tuple[str, str, str, str, str]
 """Output, dataset, model, metric, and the variation or the score of a mean over variations."""
 
@@ -241,7 +308,7 @@ def measured() -> dict[Key, float]:
     """A number of its own for everything that is measured of two models on two sets of pairs and on MMBench."""
     draw, found = np.random.default_rng(5), dict[Key, float]()
     for output, dataset, model in product(("letters", "text"), WHOLE, TWO):
-        for metric, name in product((*FOUR, "accuracy", "random_accuracy"), (*KINDS, *OVER)):
+        for metric, name in product((*NAMES, "accuracy", "random_accuracy"), (*KINDS, *OVER)):
             if (metric, name) == ("consistency_calibrated", "original"):
                 continue
             if dataset in PAIRS or not {"vs_s", "lr_i+vs_s", "VS"} & {name}:
@@ -269,9 +336,12 @@ def test_every_table_and_figure_has_the_number_of_its_place(make: Make) -> None:
         for (output, dataset, model, metric, name), value in found.items()
     ]
     evidence = asked(make(Made(accuracy=dict.fromkeys(TWO, 0.5), datasets=WHOLE)), rows)
-    size = {"nyu_depth": 2, "fashion": 3, "mmbench": 4}
-    options = [["a", "b", "c", "d"][: size[name]] for name in evidence.items["dataset"]]
-    known = {name: {"total_parameters": 7e9 + place} for place, name in enumerate(TWO)}
+    count = {"nyu_depth": 2, "fashion": 3, "mmbench": 4}
+    options = [["a", "b", "c", "d"][: count[name]] for name in evidence.items["dataset"]]
+    known = {
+        name: {"total_parameters": 7e9 + place, "language_model_parameters": 6e9 + place}
+        for place, name in enumerate(TWO)
+    }
     evidence = replace(evidence, items=evidence.items.assign(options=options), facts=known)
     shown = built(evidence, "parc")
 
@@ -287,19 +357,19 @@ def test_every_table_and_figure_has_the_number_of_its_place(make: Make) -> None:
             for where in (*[(one,) for one in WHOLE], ())
         ]
 
-    whole = cells("text", FOUR, "every_prompt", TWO[0])
+    whole = cells("text", NAMES, "every_prompt", TWO[0])
     assert row("Table A8", TWO[0]) == whole
     assert row("Table 3", TWO[0]) == [*whole[:4], whole[7], whole[11], *whole[12:]]
-    assert row("Table A10", TWO[0]) == cells("letters", FOUR, "every_prompt", TWO[0])
-    whole = cells("text", FOUR, "lr_i")
+    assert row("Table A10", TWO[0]) == cells("letters", NAMES, "every_prompt", TWO[0])
+    whole = cells("text", NAMES, "lr_i")
     assert row("Table A6", "lr_i") == whole
     assert row("Table 2", "lr_i") == [*whole[:4], whole[7], whole[11], *whole[12:]]
     swapped = mean(found, "text", "reliability", "vs_s")
     assert row("Table 2", "vs_s")[3] == pytest.approx(swapped), "of the sets of pairs, as the paper has it"
-    both = [pytest.approx(mean(found, "text", metric, "lr_i+vs_s")) for metric in FOUR]
+    both = [pytest.approx(mean(found, "text", metric, "lr_i+vs_s")) for metric in NAMES]
     assert row("Table A9", "lr_i+vs_s") == both
     assert [line[0].note for line in shown["Table A9"].grids[0].rows] == ["lr_i", "vs_s", "lr_i+vs_s"]
-    drawn = {name: shown[f"Figure {name}"].figures[0] for name in ("2", "3", "4", "A7", "A8", "A9")}
+    drawn = {name: shown[f"Figure {name}"].figures[0] for name in ("2", "3", "4", "A7", "A8")}
     points = {
         name: [row for part in one.chart.to_dict()["datasets"].values() for row in part]
         for name, one in drawn.items()
@@ -350,9 +420,17 @@ def test_every_table_and_figure_has_the_number_of_its_place(make: Make) -> None:
         for name in ("language", "vision", "reformulation", "semantic")
         for model in TWO
     }
-    nine = {(p["panel"], p["name"]): p["y"] for p in points["A9"]}
+    nine = {
+        (p["panel"], p["name"], p["x"]): p["y"]
+        for one in shown["Figure A9"].figures
+        for part in one.chart.to_dict()["datasets"].values()
+        for p in part
+    }
     assert nine == {
-        (f"{group}: {label}", model): pytest.approx(mean(found, "text", metric, name, model))
+        (f"{group}: {label}", model, known[model][size]): pytest.approx(
+            mean(found, "text", metric, name, model)
+        )
+        for size in ("total_parameters", "language_model_parameters")
         for group, name in (("all", "every_prompt"), ("language", "language"), ("vision", "vision"))
         for label, metric in (("reliability", "reliability"), ("consistency", cons))
         for model in TWO

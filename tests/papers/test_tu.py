@@ -12,13 +12,14 @@ import pytest
 from scipy.stats import spearmanr
 
 from tests.metrics.simulated import ROOT
-from tests.papers.shown import built, reviewed, text
+from tests.papers.shown import beside, built, reviewed, text
 from tests.report.project import Made, Make
 from vouch.metrics.comparison.config import CompareConfig
 from vouch.metrics.comparison.ranking import rankings
 from vouch.papers.charts import STAR, huber
 from vouch.papers.entry import Lookup, names_in
 from vouch.papers.tu import METHODS, NEAREST
+from vouch.pipeline.yaml12 import load
 from vouch.report.evidence import Evidence
 from vouch.report.loading import read_printed
 from vouch.tables import SAMPLES, TOKENS
@@ -163,16 +164,20 @@ def test_rankings_of_three_models_and_no_fewer(make: Make) -> None:
 
 
 def test_distances_of_datasets_against_how_alike_they_order_the_models(make: Make) -> None:
+    """Stars: the nearest pair of each dataset, of pictures and of questions by itself."""
     ranked = [
-        {"dataset": dataset, "output": "letters", "model": model, "performance": value * turn}
-        for dataset, turn in (("ai2d", 1), ("mmmu", 1), ("docvqa", -1))
+        {"dataset": dataset, "output": "letters", "model": model, "performance": sign * value**power}
+        for dataset, sign, power in (("ai2d", 1, 1), ("mmmu", 1, 6), ("docvqa", -1, 6))
         for model, value in (("a", 0.2), ("b", 0.5), ("c", 0.7))
     ]
-    pairs = [("ai2d", "docvqa", 9.0), ("ai2d", "mmmu", 2.0), ("docvqa", "mmmu", 8.0)]
-    unanswered = ("ai2d", "realworldqa", 5.0)  # pictures have distances whether any model answered or not
+    pairs = [("ai2d", "docvqa"), ("ai2d", "mmmu"), ("docvqa", "mmmu")]
     apart = [
-        {"of": "images", "dataset": a, "other": b, "distance": far} for a, b, far in [*pairs, unanswered]
+        {"of": kind, "dataset": a, "other": b, "distance": far}
+        for kind, distances in (("images", (8.0, 2.0, 9.0)), ("questions", (1.0, 20.0, 30.0)))
+        for (a, b), far in zip(pairs, distances, strict=True)
     ]
+    # Pictures have distances whether any model answered or not.
+    apart.append({"of": "images", "dataset": "ai2d", "other": "realworldqa", "distance": 5.0})
     evidence = make(Made(datasets=("ai2d", "docvqa", "mmmu")))
     trends = [{"of": "images", "output": "letters", "pairs": 3, "rho": -0.5, "p": 0.25}]
     frames = {"ranked": ranked, "distances": apart, "trends": [*trends, {"of": "images", "output": "text"}]}
@@ -184,17 +189,26 @@ def test_distances_of_datasets_against_how_alike_they_order_the_models(make: Mak
     (drawn,) = shown["Figure 4"].figures
     assert drawn.description == (
         "Scatter plot. images: 3 pairs of datasets at distances from 2.0 to 9.0, starred AI2D and MMMU (2.0) and "
-        "DocVQA and MMMU (8.0)."
+        "AI2D and DocVQA (8.0); questions: 3 pairs of datasets at distances from 1.0 to 30.0, starred AI2D and "
+        "DocVQA (1.0) and AI2D and MMMU (20.0)."
     )
-    (rows,) = [part for part in drawn.chart.datasets.values() if "name" in part[0]]
-    assert [(row["name"], round(row["y"]), row["series"]) for row in rows] == [
-        ("AI2D and DocVQA", -1, "other pair"),
-        ("AI2D and MMMU", 1, NEAREST),
-        ("DocVQA and MMMU", -1, NEAREST),
+    parts = list(drawn.chart.datasets.values())
+    points = [
+        (row["panel"], row["name"], round(row["y"], 9), row["series"] == NEAREST)
+        for rows in parts
+        if "name" in rows[0]
+        for row in rows
     ]
+    assert sorted(points) == [
+        (kind, *point)
+        for kind in ("images", "questions")
+        for point in (
+            ("AI2D and DocVQA", -1, True), ("AI2D and MMMU", 1, True), ("DocVQA and MMMU", -1, False)
+        )
+    ]  # fmt: skip
     assert json.dumps(STAR) in json.dumps(drawn.chart.to_dict())
-    (ends,) = [part for part in drawn.chart.datasets.values() if "name" not in part[0]]
-    assert [row["x"] for row in ends] == [2.0, 9.0], "the line of robust regression"
+    lines = [[row["x"] for row in rows] for rows in parts if "name" not in rows[0]]
+    assert lines == [[2.0, 9.0], [1.0, 30.0]], "the lines of robust regression"
 
 
 def test_figure_2_shows_how_performance_on_one_dataset_orders_the_models_of_another(make: Make) -> None:
@@ -238,9 +252,20 @@ def test_figure_2_shows_how_performance_on_one_dataset_orders_the_models_of_anot
 
 
 def test_table_3_holds_fifty_labels_against_a_method_without_any(make: Make) -> None:
-    place = {"dataset": "docvqa", "output": "text", "score": "", "proxy": "", "models": 3, "tau_paper": 0.5}
+    place = {"dataset": "ai2d", "output": "text", "score": "", "proxy": "", "models": 3, "tau_paper": 0.5}
     few = place | {"ranker": "few_labels", "rho": 0.75}
     rows = [place | {"ranker": "nll_min", "rho": -0.5}, few, place | {"ranker": "nll_avg", "rho": 0.25}]
-    shown = built(make(Made(rankings=rows, datasets=("docvqa",))), "tu")
-    found = {line[0].split(" | ")[0]: line[1] for line in text(shown["Table 3"].grids[0])}
-    assert found == {"NLL_min": "0.50", "50 labels": "0.75"}
+    evidence = make(Made(rankings=rows, datasets=("ai2d",)))
+    printed = read_printed([ROOT / "docs/published/tu_tables.csv"])
+    facts = {name: {"papers": ["tu"]} for name in evidence.all_models}
+    shown = built(replace(evidence, printed=printed, facts=facts), "tu")["Table 3"]
+    found = {line[0].split(" | ")[0]: line[1] for line in text(shown.grids[0])}
+    assert found == {"NLL_min": "0.50 | published 0.91", "50 labels": "0.75 | published 0.88"}
+    assert beside(shown, slice(0, 5)) == [
+        ["NLL_min", "AI2D", "rho", "0.91", "0.50"],
+        ["50 labels", "AI2D", "rho", "0.88", "0.75"],
+    ]
+    unlabelled = replace(evidence, rankings=evidence.rankings[evidence.rankings["ranker"] != "few_labels"])
+    assert "Table 3" not in built(unlabelled, "tu")
+    settings = CompareConfig(**load(ROOT / "profiles/tu.yaml")["compare"])
+    assert (settings.labels, settings.draws) == (50, 200)

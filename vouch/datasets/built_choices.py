@@ -102,9 +102,9 @@ def pool(rows: Sequence[OpenQuestion], seed: int, _folder: Path) -> list[Sequenc
 
 
 def nearby(rows: Sequence[OpenQuestion], seed: int, _folder: Path) -> list[Sequence[str]]:
-    """Three other answers at random, from the same category first, then from the whole set (A.2, A.6).
+    """Three other answers at random, from the same category first, then from the whole set (A.2).
 
-    For the object tasks of COCO, where the category is the object's super-category, and for WikiHow.
+    For multiple class identification in COCO, where the category is the object's super-category.
     """
     all_answers = _distinct(asked.answer for asked in rows)
     return [

@@ -31,6 +31,13 @@ from vouch.tables.asked import FAMILIES, ORIGINAL
 
 ALIKE = (6_500_000_000, 8_500_000_000)
 """Numbers of parameters of language models that the paper counts as 7B or 8B: from and to."""
+UNCOMPARED = (
+    "qwen_vl_chat",
+    "llava_v1_6_mistral_7b",
+    "cogagent_vqa_hf",
+    "cogvlm_grounding_generalist_hf",
+)
+"""Models of that size that the right half of figure 5 leaves out: it has one of each family of the paper."""
 UNTOLD = (
     "Its right half needs two models with language models of 7 or 8 billion parameters and different numbers "
     "of training samples on record."
@@ -207,7 +214,7 @@ def _by_data(lookup: Lookup) -> Built:
     frame = _two(lookup, ALL).set_index("model")[["reliability", "consistency"]]
     samples = {
         name: float(found["training_data_size"])
-        for name in frame.index
+        for name in frame.index.difference(UNCOMPARED, sort=False)
         if (found := known.get(name, {})).get("training_data_size")
         and ALIKE[0] <= found.get("language_model_parameters", 0) <= ALIKE[1]
     }

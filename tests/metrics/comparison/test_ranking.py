@@ -192,6 +192,21 @@ def test_values_are_means_ranks_and_scipys_correlations(every):
     assert [row["rank"] for row in own] == stats.rankdata([-v for v in x], "min").tolist()
 
 
+def test_rho_and_tau_have_columns_of_their_own():
+    sure, right = [0.9, 0.8, 0.7, 0.6], [2, 3, 1, 0]  # of four items
+    rows = [
+        {"model": model, "dataset": "a", "prompt": f"{i}", "group": f"{i}", "output": "letters"}
+        | {"performance": float(i < right[m]), "answers": [0], "probabilities": [sure[m], 1 - sure[m]]}
+        for m, model in enumerate(MODELS)
+        for i in range(4)
+    ]
+    (row,) = (each for each in rankings(table(rows), CONFIG, 0.1)[0] if each["ranker"] == "confidence")
+    assert row["rho"] == pytest.approx(stats.spearmanr(sure, right).statistic) == pytest.approx(0.8)
+    assert (
+        row["tau"] == pytest.approx(stats.weightedtau(sure, right).statistic) != pytest.approx(0.8, abs=0.1)
+    )
+
+
 def test_combined_is_the_mean_rank_of_the_rankers_without_a_proxy(every):
     _, _, values = every
     here = [row for row in values if row["dataset"] == "a" and not row["proxy"]]
@@ -366,7 +381,12 @@ def test_few_labels_are_right_on_average_and_more_are_better():
     assert rho[0] < rho[1] < rho[2] and rho[2] > 0.95
     assert found[10]["sd"] > found[399]["sd"]
     assert few_labels(performance, 50, 200, 0)["rho"] > 0.95
-    # A plain loop with scipy comes to the same mean, within its error.
+    order, every = np.random.RandomState(0), []
+    for _ in range(200):
+        pair = noisy[:, order.permutation(400)[:50]].mean(axis=1), noisy.mean(axis=1)
+        every.append((stats.spearmanr(*pair).statistic, stats.weightedtau(*pair).statistic))
+    assert (found[50]["rho"], found[50]["tau"]) == pytest.approx(np.mean(every, axis=0))
+    # A plain loop with other draws comes to the same mean, within its error.
     rng, drawn = np.random.default_rng(7), []
     for _ in range(300):
         picked = rng.choice(400, 50, replace=False)
