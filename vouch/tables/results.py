@@ -135,6 +135,18 @@ def flips(answer: Floats, original: Floats, grade: Floats, kept: Bools) -> Float
     return np.where(kept, other, np.where(grade == 1, ~other, np.nan)).astype(float)
 
 
+def other_spelling_scored(confidence: Floats, stored: Floats, other: Floats) -> bool:
+    """Whether a model's letters were scored in their other spelling (score.other_spelling).
+
+    confidence: [rows] that was scored. stored, other: [rows] probability of the predicted option in the
+    spelling that the responses have as `logits`, and as `other_logits`; NaN without one. The spelling that
+    was scored gives the confidence; params.yaml may have been edited since.
+    """
+    distances = np.abs(np.stack([stored, other]) - confidence)
+    from_stored, from_other = distances[:, ~np.isnan(distances).any(axis=0)].sum(axis=1)
+    return bool(from_other < from_stored)
+
+
 def floats(values: pa.ChunkedArray | pa.Array) -> Floats:
     """[rows] float64, NaN for null."""
     return np.asarray(pc.fill_null(values.cast(pa.float64()), np.nan).to_numpy(zero_copy_only=False))
