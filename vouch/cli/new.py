@@ -29,6 +29,8 @@ from vouch.datasets.loaders import jsonl
 from vouch.datasets.read.files import SourceFiles
 from vouch.datasets.read.forms import ENDINGS
 from vouch.datasets.read.images import leads_out
+from vouch.metrics.config import ScoreConfig
+from vouch.metrics.conformal.sets import fewest_groups
 from vouch.params.check import TRAINED, check_params
 from vouch.params.project import MODELS, PARAMS, Project
 from vouch.pipeline.errors import UserError
@@ -36,6 +38,7 @@ from vouch.pipeline.files import write_text
 from vouch.pipeline.validation import NAME
 from vouch.pipeline.yaml12 import load, loads
 from vouch.report import formatting
+from vouch.report.gates import MINIMUM
 from vouch.tables.asked import LETTERS, TEXT
 
 LINES = ".jsonl"
@@ -164,9 +167,27 @@ def _report(path: Path, project: Project, questions: dict[str, int], notes: list
     if refused:
         next_steps = "switches to it; correct the lines before `dvc repro`"
     print(f"new: {path}: {plain(counted)}, for {plain(', '.join(project.models))}")
+    few = [
+        f"{name}: {what}"
+        for name, n in questions.items()
+        if name not in refused and (what := _too_few(n, project.score))
+    ]
     stops = [f"prepare@{name} will stop: {why}" for name, why in refused.items()]
-    print(plain_lines(f"new: {note}" for note in [*notes, *stops]), end="")
+    print(plain_lines(f"new: {note}" for note in [*notes, *few, *stops]), end="")
     print(f"new: `vouch use {path.stem}` {next_steps}")
+
+
+def _too_few(questions: int, score: ScoreConfig) -> str:
+    """What cannot be said from so few questions, even if each is independent; empty if they are enough."""
+    sets = fewest_groups(score.main_alpha, score.calibration)
+    lacking = {
+        f"no prediction set can leave out an option (that takes {sets} independent questions)": sets,
+        f"no model can be called better than another or than a guess ({MINIMUM})": MINIMUM,
+    }
+    cannot = [what for what, needed in lacking.items() if questions < needed]
+    with_so_few = f"with {formatting.plural(questions, 'question')}, accuracies get wide intervals"
+    more = "add questions; docs/small-data.md says how many"
+    return f"{', '.join([with_so_few, *cannot])}; {more}" if cannot else ""
 
 
 def lines_of(given: str) -> Path:
