@@ -35,13 +35,12 @@ from vouch.metrics.metric import (
 from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
 from vouch.metrics.text.answers import IN_VLMEVALKIT
-from vouch.metrics.text.corpus import corpus_figures
+from vouch.metrics.text.corpus import corpus_figures, corpus_sums
 from vouch.metrics.text.grading import (
     GRADED_COLUMNS,
     Graded,
     answer_metrics,
     grade_texts,
-    of_corpus,
     read_samples,
     sampled_agreement,
 )
@@ -174,7 +173,7 @@ def score_texts(
         measures[VERBALISED, "stated_rate"] = (~np.isnan(sure[VERBALISED])).astype(float)
     faithful = measures | _of_faithful(block, grades, names)
     grades_of = {CLEAN: grades, FAITHFUL: faithful["", "accuracy"]}
-    summed = of_corpus(names, block.questions, block.texts)
+    summed = corpus_sums(names, block.texts, [one.references for one in block.questions])
 
     def figures_of(protocol: str, category: str, kept: Bools) -> list[Figure]:
         of = list(_confident(protocol, block, grades_of[protocol], {"": confidence} | sure, kept))
