@@ -3,7 +3,7 @@
 import argparse
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -115,21 +115,23 @@ def run(options: argparse.Namespace) -> int:
     project = _checked(text, path, lock, models)
     write_text(path, text)
     asks = f"{path} has `outputs: [{', '.join(outputs or ())}]`, so that its texts are scored"
-    notes = [
-        *(
-            f"{name} takes no images: it is asked the questions without them"
-            for name in without_images(models, lock)
-        ),
-        *(f"{name} gives no letters: {why}; {asks}" for name, why in letterless.items()),
-        *notes,
-        *(
-            f"{name}: `train.{name}` in the profile is how it was trained; `dvc pull` brings its weights, so "
-            "it is not trained again"
-            for name in trained
-        ),
-    ]
+    notes = [*_abilities(without_images(models, lock), letterless, asks), *notes, *_of_trained(trained)]
     _report(path, project, dict(zip(datasets, questions, strict=True)), notes)
     return 0
+
+
+def _abilities(blind: Iterable[str], letterless: Mapping[str, str], asks: str) -> Iterator[str]:
+    """What models cannot do. letterless: name -> why it gives no letters. asks: what is asked of these."""
+    yield from (f"{name} takes no images: it is asked the questions without them" for name in blind)
+    yield from (f"{name} gives no letters: {why}; {asks}" for name, why in letterless.items())
+
+
+def _of_trained(names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        yield (
+            f"{name}: `train.{name}` in the profile is how it was trained; `dvc pull` brings its weights, so "
+            "it is not trained again"
+        )
 
 
 def _free_path(name: str) -> Path:
