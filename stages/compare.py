@@ -23,6 +23,7 @@ from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
 from vouch.tables import HEADLINE
 from vouch.tables.asked import ITEMS, items_path
+from vouch.tables.embedded import EMBEDDED, EMBEDDINGS, TEXT_SIMILARITY, TEXT_SIMILARITY_PATH, embeddings_path
 from vouch.tables.results import (
     DIFFERENCES,
     DIFFERENCES_PATH,
@@ -30,8 +31,6 @@ from vouch.tables.results import (
     DIMENSIONS_PATH,
     DISTANCES,
     DISTANCES_PATH,
-    EMBEDDED,
-    EMBEDDINGS,
     LABEL_FREE,
     LEADERBOARD,
     LEADERBOARD_PATH,
@@ -44,15 +43,12 @@ from vouch.tables.results import (
     RANKINGS_PATH,
     REPRODUCED,
     REPRODUCED_PATH,
-    TEXT_SIMILARITY,
-    TEXT_SIMILARITY_PATH,
     TRANSFER,
     TRANSFER_PATH,
     TRENDS,
     TRENDS_PATH,
     VARIATIONS,
     VARIATIONS_PATH,
-    embeddings_path,
 )
 from vouch.tables.table import Table
 

@@ -18,7 +18,7 @@ from vouch.models.encoders.vectors import encoder_of, image_rows, question_rows,
 from vouch.params.start import run_stage
 from vouch.pipeline.run import Run
 from vouch.tables.answered import read_pin
-from vouch.tables.results import (
+from vouch.tables.embedded import (
     EMBEDDINGS,
     IMAGES,
     QUESTIONS,

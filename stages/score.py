@@ -32,6 +32,7 @@ from vouch.metrics.text.scoring import score_texts, split_p_true
 from vouch.metrics.text.texts import asking_likelihoods, text_blocks
 from vouch.metrics.unranked import UNANSWERED
 from vouch.params.start import run_stage
+from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import ResultCache
 from vouch.pipeline.run import Run
 from vouch.tables.answered import CORRECT, INCORRECT, JUDGED, RESPONSES, judged_path, pin_path, read_pin
@@ -170,6 +171,8 @@ class DatasetScoring:
         self._run, self._config = run, ScoreConfig.model_validate(run.params["score"])
         self._prompts = PROMPTS.read(prompts_path(self.dataset), OF_PROMPTS)
         self._items = ITEMS.read(items_path(self.dataset), OF_ITEMS)
+        if unused := self._config.unused_answers(self.dataset, set(self._items["kind"].to_pylist())):
+            raise UserError(f"params.yaml: {unused}")
         self._verdicts = None
         self._decided: list[str] = []
         if self._config.judge.model is not None:

@@ -24,17 +24,8 @@ from vouch.tables.answered import (
     write_pin,
 )
 from vouch.tables.asked import COMPLEMENT, IMAGES, ITEMS, KEPT, PROMPTS, images_path, items_path, prompts_path
-from vouch.tables.results import (
-    EMBEDDED,
-    EMBEDDINGS,
-    OUTCOMES,
-    PUBLISHED,
-    TEXT_SIMILARITY,
-    TEXT_SIMILARITY_PATH,
-    embeddings_path,
-    outcomes_path,
-    published_path,
-)
+from vouch.tables.embedded import EMBEDDED, EMBEDDINGS, TEXT_SIMILARITY, TEXT_SIMILARITY_PATH, embeddings_path
+from vouch.tables.results import OUTCOMES, PUBLISHED, outcomes_path, published_path
 
 ESCAPE = "\x1b[31mred\x1b]0;title\x07"
 HOSTILE = f"q\n{ESCAPE}\u202eevil"

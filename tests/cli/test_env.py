@@ -144,7 +144,9 @@ def test_a_package_that_is_built_sees_no_secret(
         (f"{NAME}==1.0 @ https://host/x.whl --hash=sha256:{'0' * 64}\n", "is no NAME==VERSION"),
         (f"{NAME}==1.0 --hash=sha256:{'0' * 64} \\\n--index-url=https://host\n", "is no NAME==VERSION"),
         ("# \udcff\n", "drivers/bad.txt: not readable as UTF-8"),
-        ("# python 3.2\n", "uv cannot install a Python 3.2"),
+        (f"# python 3.2\n{NAME}==1.0 --hash=sha256:{'0' * 64}\n", "uv cannot install a Python 3.2"),
+        ("", "drivers/bad.txt: names no package; write the file with `uv pip compile"),
+        ("# python 3.10\n\n", "drivers/bad.txt: names no package; write the file with `uv pip compile"),
         (
             f"{NAME}==1.0 --hash=sha256:{'0' * 64}\ntorch==0.1 --hash=sha256:{'0' * 64}\n",
             # first, before the package that would fail as well

@@ -14,7 +14,7 @@ from tests.cli.conftest import Vouch, flat
 from tests.cli.scored import COUNT, HOSTILE, outcomes
 from vouch.cli.card import sensitivity, with_guesses
 from vouch.cli.item import close
-from vouch.cli.item_answers import _options, _scores, graded, other_scored
+from vouch.cli.item_answers import _options, _scores, as_scored, graded
 from vouch.cli.item_screen import screen
 from vouch.cli.printing import columns_of
 from vouch.cli.wrong import WrongAnswers, ordered, wrong_screen
@@ -466,7 +466,7 @@ def test_missing_tables_and_those_of_another_version_are_one_line(vouch: Vouch, 
         (0, [2.0, 0.0], [1.0, 0.0], False),
         (0, [1.0, 0.0], [2.0, 0.0], True),
         (1, [2.0, 0.0], [0.0, 2.0], True),
-        (0, [2.0, 0.0, 9.0], [0.0, 2.0, 9.0], False),
+        (0, [2.0, 0.0, 9.0], [3.0, 0.0, 0.0], False),
         (0, [1.0, 0.0], None, False),
     ],
     ids=["stored", "other", "as sure of another option", "letters of no option", "there is only one"],
@@ -474,11 +474,26 @@ def test_missing_tables_and_those_of_another_version_are_one_line(vouch: Vouch, 
 def test_an_item_has_the_logits_of_the_spelling_that_was_scored(
     predicted: int, stored: list[float], other: list[float] | None, expected: bool
 ) -> None:
-    row = {"predicted": predicted, "confidence": 0.880797, "output": "letters"}  # of two and nought
+    row = {"predicted": predicted, "confidence": 0.880797, "output": "letters", "prompt": "1/original"}
     response = {"logits": stored, "other_logits": other, "upper": None}
     prompt = {"options": ["red", "blue"], "labels": ["A", "B"], "answers": [0]}
-    assert other_scored(row, prompt, response) == expected
+    changed = as_scored([row], {"1/original": prompt}, {("letters", "1/original"): [response]})
+    (response,) = changed.get(("letters", "1/original"), [response])
+    assert response.get("other_scored", False) == expected
     scores = _scores(row, prompt, [response])
     assert scores == ((other if expected else stored) or [])[:2]
     beside = [entry["other_logits"] for entry in _options(row, prompt, scores, [response])]
     assert beside == ((stored if expected else other) or [None, None])[:2]
+
+
+def test_an_item_without_a_scored_answer_is_shown_in_the_spelling_of_the_others() -> None:
+    rows = [
+        {"predicted": 0, "confidence": 0.880797, "output": "letters", "prompt": "a"},  # of two and nought
+        {"predicted": None, "confidence": None, "output": "letters", "prompt": "b"},
+        {"predicted": None, "confidence": None, "output": "letters", "prompt": "c"},
+    ]
+    both, none = {"logits": [1.0, 0.0], "other_logits": [2.0, 0.0]}, {"logits": None, "other_logits": None}
+    responses = {("letters", name): [one] for name, one in zip("abc", (both, both, none), strict=True)}
+    changed = as_scored(rows, {name: {"options": ["red", "blue"]} for name in "abc"}, responses)
+    swapped = {"logits": [2.0, 0.0], "other_logits": [1.0, 0.0], "other_scored": True}
+    assert changed == {("letters", "a"): [swapped], ("letters", "b"): [swapped]}

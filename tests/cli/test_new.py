@@ -168,6 +168,22 @@ def test_a_file_of_lines_is_data_as_its_folder_is(here: Path, vouch: Vouch) -> N
 
 
 @pytest.mark.parametrize(
+    ("count", "sets", "better"),
+    [(12, True, True), (17, True, True), (18, False, True), (29, False, True), (30, False, False)],
+)
+def test_what_too_few_questions_cannot_show_is_said(
+    here: Path, vouch: Vouch, count: int, sets: bool, better: bool
+) -> None:
+    Path("../signs/items.jsonl").write_text((json.dumps(LINE) + "\n") * count, "utf-8")
+    text = vouch("new", "mine", "--data", "../signs", "--model", "../my-model")
+    lines = [line for line in text.splitlines() if line.startswith(f"new: signs: with {count} questions, ")]
+    assert len(lines) == better and ("wide intervals" in text) == better
+    assert ("leave out an option (that takes 18 independent questions)" in text) == sets
+    assert ("better than another or than a guess (" in text) == better
+    assert all(line.endswith("; add questions; docs/small-data.md says how many") for line in lines)
+
+
+@pytest.mark.parametrize(
     "content",
     [b"\0" * 100, (json.dumps(LINE) + "\n").encode("utf-16"), b'{"question": \n', b'{"question": "Which?"}\n{}\n'],
 )  # fmt: skip

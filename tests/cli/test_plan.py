@@ -31,7 +31,8 @@ from vouch.models.unsupported import unsupported_outputs
 from vouch.params.start import run_stage
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.digests import Digests
-from vouch.pipeline.records import as_read, present, write_receipt
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.records import as_read, intact, present, write_receipt
 from vouch.pipeline.run import Run
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.combination import load_variation
@@ -533,6 +534,31 @@ def test_power_before_a_run_and_by_earlier_results(bare: Path, vouch: Vouch) -> 
     line = vouch("plan", "--power", 0, status=1)
     assert line.startswith("vouch: --power 0, ") and "give --power between 0 and 100" in line
     assert "--power 30: above 20 points, the largest" in vouch("plan", "--power", 30, status=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("--design 2", "vouch: --design: is an assumption of --power; add --power, or leave it out"),
+        ("--discordant 0.2", "vouch: --discordant: is an assumption of --power; add --power, or"),
+        ("--probe tiny_a --design 2", "vouch: --design: is an assumption of --power"),
+        ("--power --discordant 0", "vouch: --power 5, --discordant 0: out of range; give"),
+        ("--power 100", "vouch: --power 100, --discordant 0.2: out of range; give"),
+    ],
+)
+def test_assumptions_of_no_power_are_refused(bare: Path, vouch: Vouch, words: str, why: str) -> None:
+    assert vouch("plan", *words.split(), status=1).startswith(why)
+
+
+def test_power_by_damaged_results_says_what_every_command_says(bare: Path, vouch: Vouch) -> None:
+    dag = read_dag()
+    stage = dag.stages[dag.maker[str(DIFFERENCES_PATH)]]
+    DIFFERENCES.write(DIFFERENCES_PATH, [])
+    write_receipt(stage, present(stage, Digests()))
+    DIFFERENCES_PATH.write_bytes(b"half")
+    with pytest.raises(UserError) as expected:
+        intact(DIFFERENCES_PATH)
+    assert vouch("plan", "--power", status=1) == f"vouch: {expected.value}\n"
 
 
 def test_power_of_models_that_were_never_seen_to_differ(bare: Path, vouch: Vouch) -> None:

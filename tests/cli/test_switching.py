@@ -75,11 +75,19 @@ def test_a_refused_switch_changes_nothing(kept: Checkout, vouch: Vouch) -> None:
         ("small", "variations=[vs_s+vr_b]", "variations", "vs_s and vr_b both change the images"),
         ("small", "variations=[vr_b_9]", "variations", "valid: vr_b_1 to vr_b_5"),
         ("small", "variations=[vr_b+]", "variations"),
-        ("small", "datasets={}", "datasets: ", "at least 1 item"),
-        ("released", "released=[]", "released: the whole file: Input should be", "found '[]'"),
-        ("released", "released.path=3", "released: path: Input should be a valid string, found '3'"),
+        ("small", "datasets={}", "datasets: ", "1 or more entries"),
+        ("released", "released=[]", "released: the whole file: Input should be", "found []"),
+        (
+            "released",
+            "released.path=3",
+            "released: path: Input should be text (a number needs quotes), found 3",
+        ),
         ("released", "released.path=dvc.yaml", "dvc.yaml/items-DATASET.parquet: no such file"),
-        ("released", "released.datasets=demo", "datasets: Input should be a valid list, found 'demo'"),
+        (
+            "released",
+            "released.datasets=demo",
+            "datasets: Input should be a list, such as `[one, two]`, found 'demo'",
+        ),
         ("released", "released.datasets=[a, a]", "released: datasets: a is a duplicate"),
     ):
         message = vouch("use", profile, *(["--set", setting] if setting else []), status=1)

@@ -27,7 +27,14 @@ from vouch.metrics.confidence import (
 )
 from vouch.metrics.conformal.figures import OF_SETS, Calibrations, ScoredRows, SetCounts, rows_of
 from vouch.metrics.conformal.scores import Settings, score_values
-from vouch.metrics.conformal.sets import SetMembership, Splits, exact_rank, group_splits, set_membership
+from vouch.metrics.conformal.sets import (
+    SetMembership,
+    Splits,
+    exact_rank,
+    fewest_groups,
+    group_splits,
+    set_membership,
+)
 from vouch.metrics.intervals import (
     RESAMPLES,
     centred,
@@ -52,6 +59,17 @@ def test_the_exact_rank_has_no_rounding_error() -> None:
     # In floating point (1 - 0.9) * 10 is 0.9999999999999998 and 100 * (1 - 0.93) is 6.999999999999995.
     assert exact_rank(99, 0.93) == 7
     assert exact_rank(9, 0.9) == 1
+
+
+@pytest.mark.parametrize(
+    ("alpha", "calibration", "fewest"),
+    [(0.1, 0.5, 18), (0.05, 0.5, 38), (0.1, 0.3, 30), (1 / 3, 0.5, 4), (0.3, 0.9, 4)],
+)
+def test_with_the_fewest_groups_just_enough_calibrate(alpha: float, calibration: float, fewest: int) -> None:
+    assert fewest_groups(alpha, calibration) == fewest
+    for groups, enough in ((fewest, True), (fewest - 1, False)):
+        (split,) = group_splits(np.arange(groups), calibration, 0, 1)
+        assert (exact_rank(int(split.sum()), alpha) <= split.sum()) == enough
 
 
 def test_group_splits_keep_groups_whole() -> None:

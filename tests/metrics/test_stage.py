@@ -145,6 +145,21 @@ def test_letters_are_scored_in_the_other_spelling_if_that_is_asked(
         main(one)
 
 
+def test_metrics_of_answers_are_refused_where_no_question_is_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Score
+) -> None:
+    """The file of a dataset with lines of one's own may hold both kinds, so its entry does not tell."""
+    score = load(ROOT / "profiles/small.yaml")["score"] | {"answers": {"left": ["rouge_l", "bleu_1"]}}
+    one = project_run(tmp_path, monkeypatch, "score", "left", profile=small(train=["tiny_a"], score=score))
+    with pytest.raises(
+        UserError, match=r"params\.yaml: score\.answers\.left: all questions of left have options"
+    ):
+        main(one)
+    items = ITEMS.read(items_path("left")).to_pylist()
+    ITEMS.write(items_path("left"), [items[0] | {"kind": "text"}, *items[1:]])
+    main(one)
+
+
 def test_stated_likelihoods_are_scored_as_letters_and_not_as_texts(run: Score) -> None:
     """The softmax of the letters, written out by the model, gives the same sets; nothing is left of the text."""
     run()

@@ -23,14 +23,8 @@ from vouch.prompts.template import Template
 from vouch.tables import SAMPLES, SIMILARITIES
 from vouch.tables.answered import pin_path, write_pin
 from vouch.tables.asked import ITEMS, LETTERS, LIKELIHOOD, OUTPUTS, TEXT, items_path
-from vouch.tables.results import (
-    LABEL_FREE,
-    METRICS,
-    TEXT_SIMILARITY,
-    TEXT_SIMILARITY_PATH,
-    label_free_path,
-    metrics_path,
-)
+from vouch.tables.embedded import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
+from vouch.tables.results import LABEL_FREE, METRICS, label_free_path, metrics_path
 
 NOISE = image(1)
 

@@ -20,7 +20,7 @@ from vouch.datasets.loaders.seedbench import TYPES
 from vouch.metrics.comparison.leaderboard import NAMES
 from vouch.metrics.protocols import faithful
 from vouch.papers.entry import MEAN, Built, Lookup
-from vouch.papers.kostumov import PAPER, SEED, SEVENTH, TEN, sets
+from vouch.papers.kostumov import PAPER, SEVENTH, TEN, sets
 from vouch.papers.page import review
 from vouch.papers.pivot import CELL
 from vouch.report.loading import read_printed
@@ -238,10 +238,14 @@ def by_category(make: Make, dataset: str, names: Sequence[str], path: Path | Non
     return {entry.name.removeprefix("Table "): built for entry, built in shown if built.grids}
 
 
+TASKS = {1: "SU", 2: "II", 3: "IL", 4: "IA", 5: "IC"}
+"""Type of a question -> the column of Table V that has it."""
+
+
 def pickled_seedbench(release: Path, models: Sequence[str]) -> dict[tuple[str, str, str, str], float]:
     """Pickles as the authors' code writes them; what their scoring makes of the rows of each task of Table V, by
     model, task, score and metric. Table V has the five largest tasks: the four others are small."""
-    kinds = np.repeat(list(TYPES), [60 if name in SEED else 20 for name in TYPES.values()])
+    kinds = np.repeat(list(TYPES), [60 if kind in TASKS else 20 for kind in TYPES])
     np.random.RandomState(7).shuffle(kinds)
     labels = np.random.RandomState(8).randint(0, 4, len(kinds))
     theirs = {}
@@ -254,10 +258,10 @@ def pickled_seedbench(release: Path, models: Sequence[str]) -> dict[tuple[str, s
             for number, (kind, label) in enumerate(zip(kinds, labels, strict=True))
         ]
         put(release, "seedbench", model, rows)
-        for kind, name in TYPES.items():
+        for kind in TYPES:
             part = kinds == kind
             for (score, metric), value in score_rows(logits[part], [*labels[part]]).items():
-                theirs[model, SEED.get(name, ""), score, metric] = value
+                theirs[model, TASKS.get(kind, ""), score, metric] = value
     return theirs
 
 
@@ -271,7 +275,9 @@ def test_table_v_follows_from_the_authors_pickles(
     put_table(bench, "acc", {names[0]: ["0.5"]}, ["seedbench"])
     assert main(["released", str(bench), str(new), "--dataset", "seedbench"]) == 0
     assert "released: seedbench: 380 questions, 3 models" in capsys.readouterr().out
-    (grid,) = by_category(make, "seedbench", names, new)["V"].grids
+    built = by_category(make, "seedbench", names, new)["V"]
+    (grid,) = built.grids
+    assert "IL (Instance Location) are SEED-Bench's questions on attributes" in built.sentences[-1]
     found = {}
     for row in grid.rows:
         for column, cell in zip(grid.columns[1:], row[1:], strict=True):
@@ -279,8 +285,8 @@ def test_table_v_follows_from_the_authors_pickles(
     expected = {}
     for measure in sets("mean"):
         for model in names:
-            of_task = [theirs[model, task, measure.score, measure.metric] for task in SEED.values()]
-            for task, value in zip([*SEED.values(), MEAN], [*of_task, float(np.mean(of_task))], strict=True):
+            of_task = [theirs[model, task, measure.score, measure.metric] for task in TASKS.values()]
+            for task, value in zip([*TASKS.values(), MEAN], [*of_task, float(np.mean(of_task))], strict=True):
                 expected[model, f"{measure.label} {task}"] = measure.scale * value
     assert found == pytest.approx(expected, abs=0.00501)
 

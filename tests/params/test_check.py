@@ -64,13 +64,13 @@ def test_outputs_are_those_of_the_entry_the_profile_or_the_template(small: dict[
         ({"variations": ["vs_q"]}, "datasets.left.variations: unknown variation vs_q; did you mean vs_"),
         ({"variations": ["vr_b", "vr_b_3"]}, "datasets.left.variations: vr_b_3 is the same as vr_b"),
         ({"variations": ["vr_b", "vr_b"]}, "datasets.left.variations: vr_b is a duplicate"),
-        ({"variations": []}, "datasets.left.variations: List should have at least 1 item"),
+        ({"variations": []}, "datasets.left.variations: Input should have 1 or more entries"),
         ({"variations": "vr_b"}, "datasets.left.variations: "),
         (
             {"outputs": ["leters"]},
             "datasets.left.outputs.0: Input should be 'letters', 'likelihood' or 'text'",
         ),
-        ({"outputs": []}, "datasets.left.outputs: List should have at least 1 item"),
+        ({"outputs": []}, "datasets.left.outputs: Input should have 1 or more entries"),
         ({"outputs": ["text", "text"]}, "datasets.left.outputs: text is a duplicate; name it once"),
         (
             {"outputs": ["letters"], "template": "reform_vqa", "variant": "likelihood"},
@@ -93,7 +93,7 @@ def test_what_an_entry_may_not_say(small: dict[str, Any], entry: dict[str, Any],
 @pytest.mark.parametrize(
     ("section", "values", "message"),
     [
-        ("score", {"alpha": 0}, "score.alpha: Input should be greater than 0, found '0'"),
+        ("score", {"alpha": 0}, "score.alpha: Input should be greater than 0, found 0"),
         ("score", {"alpha": [0.1, float("nan")]}, "score.alpha.1: Input should be a finite number"),
         (
             "train",
@@ -122,11 +122,17 @@ def test_what_an_entry_may_not_say(small: dict[str, Any], entry: dict[str, Any],
         ),
         ("score", {"scores": ["x" * 99]}, f"score.scores: unknown name {'x' * 60}; valid: "),
         ("score", {"x" * 99: 1}, f"unknown key score.{'x' * 60}; valid: "),
-        ("score", {"alpha": []}, "score.alpha: List should have at least 1 item"),
+        ("score", {"alpha": []}, "score.alpha: Input should have 1 or more entries"),
         (
             "score",
             {"answers": {"lfet": ["anls"]}},
             "score.answers: unknown name lfet; did you mean left? valid: left, right",
+        ),
+        (
+            "score",
+            {"answers": {"left": ["rouge_l", "bleu_1"]}},
+            "score.answers.left: all questions of left have options, so rouge_l, bleu_1 would grade nothing; "
+            "remove left from score.answers",
         ),
         (
             "extract",
@@ -161,6 +167,62 @@ def test_a_wrong_value_is_one_problem_under_its_key(
     line, *others = refusal(small).splitlines()
     assert (others[0].removeprefix("  - ") if others else line).startswith(message)
     assert bool(others) == ("batch" in values)
+
+
+MAPPING, LIST = (
+    "Input should be a mapping, such as `key: value`",
+    "Input should be a list, such as `[one, two]`",
+)
+TEXT = "Input should be text (a number needs quotes)"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("score", [1], f"{MAPPING}, found [1]"),
+        ("score", None, f"{MAPPING}, found null"),
+        ("datasets.left", "../kites", f"{MAPPING}, found '../kites'"),
+        ("models", ["a"], f"{MAPPING}, found ['a']"),
+        ("datasets", {}, "Input should have 1 or more entries, found {}"),
+        ("variations", "original", f"{LIST}, found 'original'"),
+        ("variations.0", 1, f"{TEXT}, found 1"),
+        (
+            "variations.0",
+            "A b",
+            "a name is a lower-case letter, then lower-case letters, digits and _; `+` joins",
+        ),
+        ("models.tiny_a", 3, f"{TEXT}, found 3"),
+        ("models.tiny_a", "", "Input should have at least one character, and none that cannot be printed"),
+        ("score.splits", "100", "Input should be a whole number, without quotes, found '100'"),
+        ("score.splits", 1.5, "Input should be a whole number, without quotes, found 1.5"),
+        ("score.alpha", "0.1", "Input should be a number, without quotes, found '0.1'"),
+        ("browse.images", "yes", "Input should be true or false, without quotes, found 'yes'"),
+        ("extract.batch", True, "Input should be a whole number, without quotes, found true"),
+    ],
+)
+def test_a_value_of_another_form_is_refused_in_words_of_yaml(
+    small: dict[str, Any], key: str, value: object, message: str
+) -> None:
+    level: Any = small
+    *parents, last = key.split(".")
+    for name in parents:
+        level = level[name]
+    level[int(last) if isinstance(level, list) else last] = value
+    assert refusal(small).startswith(f"{key}: {message}")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("x", f"{MAPPING}, found 'x'"),
+        ({}, "Input should have the key 'kind', found {}"),
+        ({"kind": "hb"}, "'kind' should be one of 'folder', 'hub', 'server', found 'hb'"),
+    ],
+)
+def test_a_source_of_another_form_is_refused_in_words_of_yaml(source: object, message: str) -> None:
+    with pytest.raises(UserError) as error:
+        validated(Models, {"models": {"m": {"source": source}}}, "models.lock")
+    assert str(error.value) == f"models.lock: models.m.source: {message}"
 
 
 @pytest.mark.parametrize(
@@ -221,9 +283,9 @@ def test_all_problems_of_a_file_are_one_list(small: dict[str, Any]) -> None:
     assert head == "5 problems"
     assert problems == [
         "  - unknown key comprae; did you mean compare? " + problems[0].partition("? ")[2],
-        "  - score.alpha: Input should be less than 1, found '2'",
-        "  - score.splits: Input should be greater than or equal to 1, found '0'",
-        "  - browse.thumbnail: Input should be greater than or equal to 16, found '1'",
+        "  - score.alpha: Input should be less than 1, found 2",
+        "  - score.splits: Input should be greater than or equal to 1, found 0",
+        "  - browse.thumbnail: Input should be greater than or equal to 16, found 1",
         "  - key compare is missing; add `compare: {}`",
     ]
     small["datasets"]["left"] |= {"loader": "jsnol", "source": "data"}

@@ -36,7 +36,7 @@ from vouch.prompts.rewrites.content import instruction
 from vouch.prompts.rewrites.table import RewriteTask
 from vouch.tables.answered import TEXT, pin_path, text_path, write_pin
 from vouch.tables.asked import PROMPTS, prompts_path
-from vouch.tables.results import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
+from vouch.tables.embedded import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
 
 ITEMS = Path(__file__).parents[2] / "docs/examples/general/items.jsonl"
 LETTERS, LIKELIHOODS, TEXTS, TOKENS = 19, 10, 15, 24  # prompts of four options each; tokens of a text

@@ -1,4 +1,4 @@
-"""When an answer counts as flipped, and which lines of a file of decisions count."""
+"""When an answer counts as flipped, which spelling of letters was scored, and which lines of a file of decisions count."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import pytest
 
 from tests.refusals import refused
 from vouch.tables.decisions import LONGEST_CELL, decided_rows
-from vouch.tables.results import OUTCOMES, REFUSAL, UNPARSED, contents, flips, grades
+from vouch.tables.results import OUTCOMES, REFUSAL, UNPARSED, contents, flips, grades, other_spelling_scored
 
 PLAIN = {"chosen": 1, "correct": True, "clean_correct": None}
 YES = {"answer": "yes", "parser": "yes_no", "correct": True}
@@ -68,3 +68,21 @@ def test_a_row_that_is_none_is_named_by_its_own_line(tmp_path: Path, rows: str, 
     path.write_text(f"{LONG},decision\n", "utf-8")
     with refused("line 1: not CSV"):
         list(decided_rows(path, ("text", "decision"), "decision"))
+
+
+@pytest.mark.parametrize(
+    ("confidence", "stored", "other", "expected"),
+    [
+        ([0.9, 0.8], [0.9, 0.8], [0.6, 0.7], False),
+        ([0.9, 0.8], [0.6, 0.7], [0.9, 0.8], True),
+        ([0.5, 0.9], [0.5, 0.2], [0.6, 0.9], True),  # all rows together, as rounding may favour the wrong one
+        ([0.9, NAN], [0.6, NAN], [0.9, 0.1], True),  # an answer that was not scored decides nothing
+        ([0.9, 0.8], [0.9 - 1e-8, 0.8 + 1e-8], [NAN, 0.8], True),
+        ([0.9, 0.8], [0.8, 0.8], [NAN, 0.7], False),  # only of rows that have both
+        ([0.9], [0.6], [NAN], False),
+        ([], [], [], False),
+    ],
+)
+def test_the_spelling_that_was_scored_gives_the_confidence(confidence, stored, other, expected):
+    arrays = (np.array(values, dtype=float) for values in (confidence, stored, other))
+    assert other_spelling_scored(*arrays) == expected

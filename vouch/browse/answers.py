@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from vouch.browse.items import Ints, ItemTable, cut, script_text, write_script
 from vouch.tables import asked as outputs
 from vouch.tables.answered import LOW_MASS, RESPONSES
-from vouch.tables.results import OUTCOMES, contents, flips, grades, outcomes_path
+from vouch.tables.results import OUTCOMES, contents, flips, grades, other_spelling_scored, outcomes_path
 
 NOTHING = -1
 LONGEST = 4000  # characters of a generated text that are shown
@@ -66,12 +66,13 @@ class OptionColumns:
             **({"other": 1} if self.other else {}),
         }
 
-    def distance(self, outcomes: "Outcomes") -> float:
-        """How far the probabilities of the predicted options are from the confidence that was scored."""
-        predicted, confidence = outcomes.predicted[self.rows], outcomes.confidence[self.rows]
-        known = ~np.isnan(confidence) & (predicted < np.diff(self.starts))
-        index = self.starts[:-1][known] + predicted[known].astype(np.int64)
-        return float(np.abs(self.shares[index] - confidence[known]).sum()) if known.any() else np.inf
+    def of_predicted(self, outcomes: "Outcomes") -> Floats:
+        """[n] probability of the predicted option; NaN without one."""
+        predicted = outcomes.predicted[self.rows]
+        known = predicted < np.diff(self.starts)
+        shares = np.full(len(self.rows), np.nan)
+        shares[known] = self.shares[self.starts[:-1][known] + predicted[known].astype(np.int64)]
+        return shares
 
     def sets(self, numbers: Ints, sizes: Floats) -> Ints:
         """Prediction sets of these sizes, for prompts by number: bit k is option k; -1 for size NaN.
@@ -153,13 +154,13 @@ def read_answers(
 
 
 def _letters(table: pa.Table, rows: Ints, questions: ItemTable, outcomes: "Outcomes | None") -> OptionColumns:
-    """In the spelling that was scored: the stored one, or the other one (score.other_spelling) if that gives
-    the predicted options their confidence. What params.yaml says now may be newer than the scores."""
+    """In the spelling that was scored."""
     stored = _spelled(table, "logits", rows, questions)
     if outcomes is None or table["other_logits"].null_count == len(table):
         return stored
     other = _spelled(table, "other_logits", rows, questions)
-    return replace(other, other=True) if other.distance(outcomes) < stored.distance(outcomes) else stored
+    shares = (spelled.of_predicted(outcomes) for spelled in (stored, other))
+    return replace(other, other=True) if other_spelling_scored(outcomes.confidence[rows], *shares) else stored
 
 
 def _spelled(table: pa.Table, column: str, rows: Ints, questions: ItemTable) -> OptionColumns:

@@ -128,6 +128,11 @@ def run(options: argparse.Namespace) -> int:
     if len(options.others) != 1:
         raise UserError(f"{options.first}: name two models, or a table of scores or logs as files")
     options.second = options.others[0]
+    return _of_models(options)
+
+
+def _of_models(options: argparse.Namespace) -> int:
+    """Compares `first` and `second`, both models of params.yaml; the exit status."""
     gate = list(map(rule, options.fail_if))
     project = check_project()
     every = _leaderboard(options)

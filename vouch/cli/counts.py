@@ -17,7 +17,6 @@ from typing import Any
 from vouch.cli import ahead
 from vouch.cli.lengths import TEXT_TOKENS, rows_of_pack
 from vouch.cli.rewriting import Rewriting, of_questions, unread, wanted
-from vouch.datasets.built_choices import BUILT_SCHEMES
 from vouch.datasets.config import DatasetEntry
 from vouch.datasets.fetch.download import is_here, locate, promised
 from vouch.datasets.fetch.origin import REMOTE
@@ -29,6 +28,7 @@ from vouch.models.config import ExtractConfig
 from vouch.models.kinds import sees_images
 from vouch.models.packs import PACK_PROMPTS
 from vouch.models.unsupported import unsupported_outputs
+from vouch.params.check import kinds_of_questions
 from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.records import intact
@@ -259,16 +259,6 @@ def _of_images(variation: str) -> bool:
     except UserError:  # of a table that is made anew
         return False
     return variation != ORIGINAL and all(part.declaration.parts == (IMAGES,) for part in parts)
-
-
-def kinds_of_questions(entry: DatasetEntry) -> Collection[str]:
-    """Kinds of a dataset's questions; a scheme of ReForm-Eval turns open ones into choices."""
-    loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
-    built = entry.options is not None and entry.options.scheme in BUILT_SCHEMES
-    if built or not hasattr(loader, "kinds"):
-        return ("choice",)
-    kinds: Collection[str] = loader.kinds(loader.Settings.model_validate(entry.settings))
-    return kinds
 
 
 _READ = ["item", "variation", "outputs", "system", "turns", "text", "response", "options", "images"]

@@ -126,6 +126,8 @@ def _install(name: str, text: str, folder: Path, cpu: bool) -> None:
     file, version = DRIVERS / f"{name}.txt", _PYTHON.search(text)
     python = version[1] if version else f"{sys.version_info.major}.{sys.version_info.minor}"
     blocks = list(_blocks(text, file))
+    if not blocks:
+        raise UserError(f"{file}: names no package; {_written_by(file)}")
     built = [one for one in blocks if cpu and _own_build(one)]
     named = [m for one in blocks if (m := _REQUIREMENT.match(one)) and m[1].lower() in _TORCH]
     size = f"; {'1 GB and more' if cpu else 'several GB'}, so this takes minutes" if named else ""
@@ -171,10 +173,13 @@ def _blocks(text: str, file: Path) -> Iterator[str]:
         if not _REQUIREMENT.fullmatch(block):
             first = line.partition("\0")[0].removesuffix("\\").strip()
             raise UserError(
-                f"{file}: {first!r:.80} is no NAME==VERSION with --hash=sha256:...; "
-                f"write the file with `uv pip compile --generate-hashes {file.with_suffix('.in')} -o {file}`"
+                f"{file}: {first!r:.80} is no NAME==VERSION with --hash=sha256:...; {_written_by(file)}"
             )
         yield block
+
+
+def _written_by(file: Path) -> str:
+    return f"write the file with `uv pip compile --generate-hashes {file.with_suffix('.in')} -o {file}`"
 
 
 def _own_build(block: str) -> bool:

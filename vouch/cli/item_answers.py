@@ -21,7 +21,16 @@ from vouch.report.gates import INFINITE
 from vouch.tables import HEADLINE
 from vouch.tables.answered import RESPONSES
 from vouch.tables.asked import KEPT, LETTERS, LIKELIHOOD, ORIGINAL, OUTPUTS, TEXT
-from vouch.tables.results import METRICS, OUTCOMES, contents, flips, grades, metrics_path, outcomes_path
+from vouch.tables.results import (
+    METRICS,
+    OUTCOMES,
+    contents,
+    flips,
+    grades,
+    metrics_path,
+    other_spelling_scored,
+    outcomes_path,
+)
 from vouch.tables.table import Table
 from vouch.tables.thoughts import apart
 
@@ -80,6 +89,7 @@ def _of_model(
         responses, path = RESPONSES[output]
         for row in rows_of(responses, path(model, dataset), "prompt", list(prompts)):
             responses_of[output, row["prompt"]].append(row)
+    responses_of |= as_scored(rows, prompts, responses_of)
     sees = sees_images(model, None)  # as it was when it answered
     position = {name: number for number, name in enumerate(prompts)}
     rows.sort(key=lambda row: (OUTPUTS.index(row["output"]), position[row["prompt"]]))
@@ -113,7 +123,7 @@ def _entry(row: Row, item: Row, prompt: Row, responses: Sequence[Row], change: s
         "graded": graded(row, item, text),
         "options": _options(row, prompt, _scores(row, prompt, responses), responses),
         **{key: first.get(key) for key in _OF_ANSWER},
-        "other_scored": row["output"] == LETTERS and bool(first) and other_scored(row, prompt, first),
+        "other_scored": first.get("other_scored", False),
         "problem": next((each["problem"] for each in responses if each["problem"]), None),
         "against_original": change,
     }
@@ -182,25 +192,40 @@ def _scores(row: Row, prompt: Row, responses: Sequence[Row]) -> list[float]:
     """Logit, or negated NLL, of each option; empty for texts and missing answers."""
     count, output = len(prompt["options"] or ()), row["output"]
     if output == LETTERS and responses and responses[0]["logits"]:
-        column = "other_logits" if other_scored(row, prompt, responses[0]) else "logits"
-        return list(responses[0][column])[:count]
+        return list(responses[0]["logits"])[:count]
     if output == LIKELIHOOD and responses and not any(row["nll"] is None for row in responses):
         nll = {row["option"]: row["nll"] for row in responses}
         return [-nll.get(index, math.inf) for index in range(count)]
     return []
 
 
-def other_scored(row: Row, prompt: Row, response: Row) -> bool:
-    """Whether the letters were scored in their other spelling (score.other_spelling): whether that gives the
-    predicted option its confidence. What params.yaml says now may be newer than the scores."""
-    chosen, confidence, count = row["predicted"], row["confidence"], len(prompt["options"] or ())
-    if not response["other_logits"] or chosen is None or confidence is None:
-        return False
-    stored, other = (
-        abs(float(scipy.special.softmax(response[name][:count])[chosen]) - confidence)
+Responses = Mapping[tuple[str, str], list[Row]]
+"""A model's stored answers, by request type and prompt."""
+
+
+def as_scored(rows: Sequence[Row], prompts: Mapping[str, Row], responses_of: Responses) -> Responses:
+    """The answers to show otherwise, if a model's letters were scored in their other spelling: that one is
+    then `logits`, and the stored one `other_logits`."""
+    letters = {key: answers[0] for key, answers in responses_of.items() if key[0] == LETTERS}
+    scored = [row for row in rows if (row["output"], row["prompt"]) in letters]
+    shares = [
+        [_of_predicted(row, prompts[row["prompt"]], letters[LETTERS, row["prompt"]][name]) for row in scored]
         for name in ("logits", "other_logits")
-    )
-    return bool(other < stored)
+    ]
+    confidence = [row["confidence"] for row in scored]
+    if not other_spelling_scored(*np.array([confidence, *shares], dtype=float)):
+        return {}
+    return {
+        key: [{**one, "logits": one["other_logits"], "other_logits": one["logits"], "other_scored": True}]
+        for key, one in letters.items()
+        if one["other_logits"]
+    }
+
+
+def _of_predicted(row: Row, prompt: Row, logits: Sequence[float] | None) -> float:
+    """Probability of the predicted option; NaN without one."""
+    own, chosen = (logits or ())[: len(prompt["options"] or ())], row["predicted"]
+    return float(scipy.special.softmax(own)[chosen]) if chosen is not None and chosen < len(own) else math.nan
 
 
 def _options(
@@ -212,10 +237,9 @@ def _options(
     of_option = {each["option"]: each for each in responses} if row["output"] == LIKELIHOOD else {}
     named: dict[str, Sequence[float]] = {}
     if scores and row["output"] == LETTERS:
-        beside = "logits" if other_scored(row, prompt, responses[0]) else "other_logits"
         named = {
             "logit": scores,
-            "other_logits": responses[0][beside] or (),
+            "other_logits": responses[0]["other_logits"] or (),
             "upper": responses[0]["upper"] or (),
         }
     entries = []

@@ -3,7 +3,7 @@
 import argparse
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ from vouch.datasets.loaders import jsonl
 from vouch.datasets.read.files import SourceFiles
 from vouch.datasets.read.forms import ENDINGS
 from vouch.datasets.read.images import leads_out
+from vouch.metrics.config import ScoreConfig
+from vouch.metrics.conformal.sets import fewest_groups
 from vouch.params.check import TRAINED, check_params
 from vouch.params.project import MODELS, PARAMS, Project
 from vouch.pipeline.errors import UserError
@@ -36,6 +38,7 @@ from vouch.pipeline.files import write_text
 from vouch.pipeline.validation import NAME
 from vouch.pipeline.yaml12 import load, loads
 from vouch.report import formatting
+from vouch.report.gates import MINIMUM
 from vouch.tables.asked import LETTERS, TEXT
 
 LINES = ".jsonl"
@@ -112,21 +115,23 @@ def run(options: argparse.Namespace) -> int:
     project = _checked(text, path, lock, models)
     write_text(path, text)
     asks = f"{path} has `outputs: [{', '.join(outputs or ())}]`, so that its texts are scored"
-    notes = [
-        *(
-            f"{name} takes no images: it is asked the questions without them"
-            for name in without_images(models, lock)
-        ),
-        *(f"{name} gives no letters: {why}; {asks}" for name, why in letterless.items()),
-        *notes,
-        *(
-            f"{name}: `train.{name}` in the profile is how it was trained; `dvc pull` brings its weights, so "
-            "it is not trained again"
-            for name in trained
-        ),
-    ]
+    notes = [*_abilities(without_images(models, lock), letterless, asks), *notes, *_of_trained(trained)]
     _report(path, project, dict(zip(datasets, questions, strict=True)), notes)
     return 0
+
+
+def _abilities(blind: Iterable[str], letterless: Mapping[str, str], asks: str) -> Iterator[str]:
+    """What models cannot do. letterless: name -> why it gives no letters. asks: what is asked of these."""
+    yield from (f"{name} takes no images: it is asked the questions without them" for name in blind)
+    yield from (f"{name} gives no letters: {why}; {asks}" for name, why in letterless.items())
+
+
+def _of_trained(names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        yield (
+            f"{name}: `train.{name}` in the profile is how it was trained; `dvc pull` brings its weights, so "
+            "it is not trained again"
+        )
 
 
 def _free_path(name: str) -> Path:
@@ -164,9 +169,27 @@ def _report(path: Path, project: Project, questions: dict[str, int], notes: list
     if refused:
         next_steps = "switches to it; correct the lines before `dvc repro`"
     print(f"new: {path}: {plain(counted)}, for {plain(', '.join(project.models))}")
+    few = [
+        f"{name}: {what}"
+        for name, n in questions.items()
+        if name not in refused and (what := _too_few(n, project.score))
+    ]
     stops = [f"prepare@{name} will stop: {why}" for name, why in refused.items()]
-    print(plain_lines(f"new: {note}" for note in [*notes, *stops]), end="")
+    print(plain_lines(f"new: {note}" for note in [*notes, *few, *stops]), end="")
     print(f"new: `vouch use {path.stem}` {next_steps}")
+
+
+def _too_few(questions: int, score: ScoreConfig) -> str:
+    """What cannot be said from so few questions, even if each is independent; empty if they are enough."""
+    sets = fewest_groups(score.main_alpha, score.calibration)
+    lacking = {
+        f"no prediction set can leave out an option (that takes {sets} independent questions)": sets,
+        f"no model can be called better than another or than a guess ({MINIMUM})": MINIMUM,
+    }
+    cannot = [what for what, needed in lacking.items() if questions < needed]
+    with_so_few = f"with {formatting.plural(questions, 'question')}, accuracies get wide intervals"
+    more = "add questions; docs/small-data.md says how many"
+    return f"{', '.join([with_so_few, *cannot])}; {more}" if cannot else ""
 
 
 def lines_of(given: str) -> Path:

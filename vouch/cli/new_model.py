@@ -74,19 +74,10 @@ def _of_hub(repo: str, lock: str) -> tuple[str, str, str]:
 
 def _of_server(given: str, lock: str, notes: list[str]) -> tuple[str, str, str]:
     from vouch.models.server.abilities import served_abilities
-    from vouch.models.server.client import served
 
     url, _, name = given.partition("#")
     _check_server(url, name or "any")  # nothing is sent to an address that holds a key
-    if not name:
-        names = served(url)
-        if not names:
-            raise UserError(f"{url}: serves no models yet; load one there first, or write {url}#NAME")
-        if len(names) != 1:
-            listed = ", ".join(_cut(names[:10]))
-            raise UserError(f"{url}: serves {len(names)} models ({listed}); choose one, {url}#NAME")
-        (name,) = names
-        _check_server(url, name)
+    name = name or _only_one(url)
     document = editor().load(lock)
     short = _file(name)
     slug = slug_of(re.sub(r"(?i)\.gguf$", "", short), "model")
@@ -119,6 +110,20 @@ def _of_server(given: str, lock: str, notes: list[str]) -> tuple[str, str, str]:
             f"{MODELS}: {slug} is another model; rename that entry, or name this one by hand there"
         )
     return edited(document), slug, str(MODELS)
+
+
+def _only_one(url: str) -> str:
+    """The name of the one model that a server serves. Raises UserError."""
+    from vouch.models.server.client import served
+
+    names = served(url)
+    if not names:
+        raise UserError(f"{url}: serves no models yet; load one there first, or write {url}#NAME")
+    if len(names) != 1:
+        listed = ", ".join(_cut(names[:10]))
+        raise UserError(f"{url}: serves {len(names)} models ({listed}); choose one, {url}#NAME")
+    _check_server(url, names[0])
+    return names[0]
 
 
 def _check_server(url: str, name: str) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from vouch.cli import rewriting
-from vouch.cli.command import argument, command, json_argument, number, wide_argument
+from vouch.cli.command import argument, command, json_argument, number, one_of, wide_argument
 from vouch.cli.counts import Count, Items, prompt_sets, unsupported_by_model, variations_of
 from vouch.cli.planned import Plan, Row, for_programs, planned, rewritings
-from vouch.cli.power import claims_of, power_table
+from vouch.cli.power import DISCORDANT, claims_of, power_table, sought
 from vouch.cli.prices import hours_table, prices_table
 from vouch.cli.printing import Column, and_more, as_json, paragraphs, table, wrapped
 from vouch.cli.use import PROFILES, absent_models, profile_text
@@ -36,33 +36,34 @@ from vouch.tables.asked import ORIGINAL, OUTPUTS, TEXT
     "plan",
     "what would run, and how much it would ask of the models",
     argument("profile", nargs="?", names="profiles", help="a file in profiles/; default: params.yaml"),
-    argument(
-        "--power",
-        metavar="POINTS",
-        nargs="?",
-        type=float,
-        const=5.0,
-        help="show which differences of accuracy the questions can detect, and how many questions would "
-        "detect this one; default: 5",
+    one_of(
+        argument(
+            "--power",
+            metavar="POINTS",
+            nargs="?",
+            type=float,
+            const=5.0,
+            help="show which differences of accuracy the questions can detect, and how many questions would "
+            "detect this one; default: 5",
+        ),
+        argument(
+            "--probe",
+            metavar="NAME",
+            names="models",
+            help="show instead what this model would be given for a prompt of each dataset",
+        ),
     ),
     argument(
         "--discordant",
         type=number(float, 0, 1),
-        default=0.2,
         help="for datasets without results: share of questions that just one of two models answers "
-        "correctly; default: 0.2",
+        f"correctly; default: {DISCORDANT:g}",
     ),
     argument(
         "--design",
         type=number(float, 1),
         help="for datasets without results: 1 + (questions in a group - 1) x their correlation; default: "
         "each group counts as one question",
-    ),
-    argument(
-        "--probe",
-        metavar="NAME",
-        names="models",
-        help="show instead what this model would be given for a prompt of each dataset",
     ),
     json_argument(),
     wide_argument(),
@@ -93,6 +94,7 @@ def run(options: argparse.Namespace) -> int:
       vouch plan --probe my_model            the tokens of a prompt, and which of them are option letters
       vouch plan --power 3                   can it detect a difference of 3 points, and if not, what would?
     """
+    wanted = sought(options)
     where, values = _profile(options.profile)
     project = check_params(values, where)
     if options.probe is not None:
@@ -100,8 +102,8 @@ def run(options: argparse.Namespace) -> int:
         from vouch.cli.probe import show
 
         return show(project, options.probe, options.json)
-    plan = planned(project, values, options)
-    print(as_json(for_programs(plan)) if options.json else _screen(plan, where, options), end="")
+    plan = planned(project, values, wanted, here=options.profile is None)
+    print(as_json(for_programs(plan)) if options.json else _screen(plan, where), end="")
     return 0
 
 
@@ -125,7 +127,7 @@ def _profile(name: str | None) -> tuple[str, Any]:
     return where, loads(profile_text(name, []), where)
 
 
-def _screen(plan: Plan, where: str, options: argparse.Namespace) -> str:
+def _screen(plan: Plan, where: str) -> str:
     """The plan for a person. where: the file of the profile."""
     project, items, counts = plan.project, plan.items, plan.counts
     notes = [
@@ -142,7 +144,7 @@ def _screen(plan: Plan, where: str, options: argparse.Namespace) -> str:
         rewriting.in_words(project, rewritings(counts)),
         _asked(project, plan.asked),
         hours_table(plan.models),
-        power_table(plan.power, claims_of(project, items), options) if plan.power else "",
+        power_table(plan.power, claims_of(project, items), plan.sought) if plan.sought else "",
         prices_table(plan.models),
         paragraphs(notes),
         screen(plan.paper, project),

@@ -1,6 +1,5 @@
 """What a run would do: the requests to the models, their cost, and the stages that are stale."""
 
-import argparse
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -17,7 +16,7 @@ from vouch.cli.counts import (
     unsupported_by_model,
     variations_of,
 )
-from vouch.cli.power import power
+from vouch.cli.power import Sought, power
 from vouch.cli.prices import model_costs
 from vouch.cli.ways import PaperModel, models_of
 from vouch.params.project import Project
@@ -35,7 +34,7 @@ class Plan:
     stages: their number. waiting: those that are not up to date. following: names of those that run if their
     inputs change. only_dvc: names of those that `dvc repro` runs although what they read is unchanged.
     strays: files that no stage makes. paper: the models of the paper. asked: see `_requests`. models,
-    judged, power: rows of the tables below.
+    judged, power: rows of the tables below. sought: what `power` is about.
     """
 
     project: Project
@@ -50,6 +49,7 @@ class Plan:
     asked: Row
     models: Sequence[Row]
     judged: Mapping[str, int]
+    sought: Sought | None
     power: Sequence[Row]
 
     @property
@@ -58,8 +58,9 @@ class Plan:
         return {state.stage.name for state in self.waiting}
 
 
-def planned(project: Project, values: Any, options: argparse.Namespace) -> Plan:
-    """The plan of a profile. values: its content. Raises UserError."""
+def planned(project: Project, values: Any, wanted: Sought | None, here: bool) -> Plan:
+    """The plan of a profile. values: its content. here: whether they are those of params.yaml. Raises
+    UserError."""
     dag = read_dag(params=values)
     check_lock()  # `dvc repro` reads dvc.lock even if all receipts fit
     every = states(dag)
@@ -84,11 +85,12 @@ def planned(project: Project, values: Any, options: argparse.Namespace) -> Plan:
         waiting,
         following,
         _only_dvc(every, touched),
-        strays=[] if options.profile else dag.strays(),
+        strays=dag.strays() if here else [],
         asked=_requests(project, counts, stale, cells),
         models=model_costs(project, counts, cells),
         judged=judge_prompts(project, items, counts),
-        power=power(project, items, counts, options.power, options.discordant, options.design),
+        sought=wanted,
+        power=power(project, items, counts, wanted),
     )
 
 

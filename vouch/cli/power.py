@@ -6,6 +6,7 @@ question, are not independent.
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil
 from statistics import median
 from typing import Any
@@ -18,6 +19,7 @@ from vouch.metrics.comparison.statistics import deviation, finds, questions_for
 from vouch.metrics.unranked import outputs_of
 from vouch.params.project import Project
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.records import intact
 from vouch.report import formatting
 from vouch.report.gates import MINIMUM, SIGNIFICANCE
 from vouch.tables.results import DIFFERENCES, DIFFERENCES_PATH
@@ -38,66 +40,89 @@ _FORMS = {
 """The columns of `power`, and their formats on the screen."""
 
 
-def power(
-    project: Project,
-    items: Mapping[str, Items],
-    counts: Mapping[str, Count],
-    points: float | None,
-    discordant: float,
-    design: float | None,
-) -> list[dict[str, Any]]:
-    """A row for each dataset; none without `points`, a difference in accuracy in per cent. Raises UserError.
+DISCORDANT = 0.2
 
-    design: None: a group counts as one question, the worst case. groups: None if unknown. finds: the smallest
-    difference that is detected, 0 ... 1; None if it exceeds the largest possible one, or if there are fewer
-    than MINIMUM groups. needed: the number of questions, grouped as the planned ones, that detects the wanted
-    difference, in at least MINIMUM groups. gpu_hours and needed_gpu_hours: for the planned and for the needed
-    questions. All are None if the number of questions is unknown.
+
+@dataclass(frozen=True)
+class Sought:
+    """The difference in accuracy to detect, 0 ... 1, and what is assumed of datasets without results.
+
+    discordant: share of the questions that just one of two models answers correctly. design: the design
+    effect of groups; None: a group counts as one question, the worst case.
     """
-    if points is None:
-        return []
-    wanted = points / 100
-    if not 0 < wanted < 1 or not 0 < discordant <= 1 or (design or 1) < 1:
+
+    difference: float
+    discordant: float = DISCORDANT
+    design: float | None = None
+
+
+def sought(options: argparse.Namespace) -> Sought | None:
+    """What `--power` asks for; None without it. Raises UserError."""
+    assumed = {name: getattr(options, name) for name in ("discordant", "design")}
+    given = {name: value for name, value in assumed.items() if value is not None}
+    if options.power is None:
+        for name in given:
+            raise UserError(f"--{name}: is an assumption of --power; add --power, or leave it out")
+        return None
+    wanted = Sought(options.power / 100, **given)
+    if not 0 < wanted.difference < 1 or not 0 < wanted.discordant <= 1:
         raise UserError(
-            f"--power {points:g}, --discordant {discordant:g}: out of range; give --power between "
-            "0 and 100 points, --discordant between 0 and 1, --design of 1 or more"
+            f"--power {options.power:g}, --discordant {wanted.discordant:g}: out of range; give --power "
+            "between 0 and 100 points, and --discordant above 0"
         )
+    return wanted
+
+
+def power(
+    project: Project, items: Mapping[str, Items], counts: Mapping[str, Count], wanted: Sought | None
+) -> list[dict[str, Any]]:
+    """A row for each dataset; none if nothing is sought. Raises UserError.
+
+    groups: None if unknown. finds: the smallest difference that is detected, 0 ... 1; None if it exceeds the
+    largest possible one, or if there are fewer than MINIMUM groups. needed: the number of questions, grouped
+    as the planned ones, that detects the wanted difference, in at least MINIMUM groups. gpu_hours and
+    needed_gpu_hours: for the planned and for the needed questions. All are None if the number of questions is
+    unknown.
+    """
+    if wanted is None:
+        return []
     claims, seen, rows = claims_of(project, items), _seen(), []
     for name in project.datasets:
-        row: dict[str, Any] = {"dataset": name, "wanted": wanted, **dict.fromkeys(_FORMS)}
+        row: dict[str, Any] = {"dataset": name, "wanted": wanted.difference, **dict.fromkeys(_FORMS)}
+        if questions := items[name].count:
+            groups, hours = groups_of(name, items[name]), _hours(project, name, counts[name])
+            row |= {"questions": questions, "groups": groups, "gpu_hours": hours}
+            row |= _detected(wanted, questions, groups or questions, seen.get(name), claims)
+            row["needed_gpu_hours"] = hours and hours * row["needed"] / questions
         rows.append(row)
-        questions = items[name].count
-        if not questions:
-            continue
-        if name not in seen and wanted > discordant:
-            raise UserError(
-                f"--power {points:g}: above {100 * discordant:g} points, the largest difference of two "
-                f"models of which just one is correct on {discordant:.0%} of the questions; lower it, or "
-                "raise --discordant"
-            )
-        known = groups_of(name, items[name])
-        groups = known or questions
-        assumed = (discordant * (design or questions / groups)) ** 0.5
-        spread, largest = (seen[name], 1.0) if name in seen else (assumed, discordant)
-        effect = finds(questions, spread, SIGNIFICANCE, claims)
-        needed = max(questions_for(wanted, questions, effect), ceil(MINIMUM * questions / groups))
-        hours = _hours(project, name, counts[name])
-        row |= {
-            "questions": questions,
-            "groups": known,
-            "from": "results" if name in seen else "assumed",
-            "spread": spread,
-            "finds": effect if effect <= largest and groups >= MINIMUM else None,
-            "needed": needed,
-            "gpu_hours": hours,
-            "needed_gpu_hours": hours and hours * needed / questions,
-        }
     return rows
 
 
-def power_table(rows: Sequence[Mapping[str, Any]], claims: int, options: argparse.Namespace) -> str:
+def _detected(wanted: Sought, questions: int, groups: int, seen: float | None, claims: int) -> dict[str, Any]:
+    """The columns `from`, `spread`, `finds` and `needed` of `power`. seen: the spread in earlier results, if
+    there are any. claims: what Holm corrects for."""
+    if seen is None and wanted.difference > wanted.discordant:
+        raise UserError(
+            f"--power {100 * wanted.difference:g}: above {100 * wanted.discordant:g} points, the largest "
+            f"difference of two models of which just one is correct on {wanted.discordant:.0%} of the "
+            "questions; lower it, or raise --discordant"
+        )
+    assumed = (wanted.discordant * (wanted.design or questions / groups)) ** 0.5
+    spread, largest = (assumed, wanted.discordant) if seen is None else (seen, 1.0)
+    effect = finds(questions, spread, SIGNIFICANCE, claims)
+    return {
+        "from": "assumed" if seen is None else "results",
+        "spread": spread,
+        "finds": effect if effect <= largest and groups >= MINIMUM else None,
+        "needed": max(
+            questions_for(wanted.difference, questions, effect), ceil(MINIMUM * questions / groups)
+        ),
+    }
+
+
+def power_table(rows: Sequence[Mapping[str, Any]], claims: int, wanted: Sought) -> str:
     """The rows of `power`, at least one, as a table, and the assumptions behind them."""
-    points = f"{100 * rows[0]['wanted']:g} points"
+    points = f"{100 * wanted.difference:g} points"
     columns = [
         Column("dataset", cut=True),
         Column("questions", right=True),
@@ -123,8 +148,8 @@ def power_table(rows: Sequence[Mapping[str, Any]], claims: int, options: argpars
         "minimum": MINIMUM,
         "claims": formatting.plural(claims, "comparison"),
         "path": DIFFERENCES_PATH,
-        "discordant": options.discordant,
-        "design": f"design effect {options.design:g}" if options.design else "each group counted as one",
+        "discordant": wanted.discordant,
+        "design": f"design effect {wanted.design:g}" if wanted.design else "each group counted as one",
     }
     return table(columns, lines) + paragraphs(note.format(**values) for note in POWER_NOTES)
 
@@ -151,7 +176,7 @@ def _seen() -> dict[str, float]:
     """By dataset, the median spread over pairs of models in earlier results, for its main request type."""
     if not DIFFERENCES_PATH.exists():
         return {}
-    rows = DIFFERENCES.read(DIFFERENCES_PATH).to_pylist()
+    rows = DIFFERENCES.read(intact(DIFFERENCES_PATH)).to_pylist()
     main = outputs_of(
         (row[side], row["dataset"], row["output"]) for row in rows for side in ("first", "second")
     )

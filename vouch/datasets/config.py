@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from vouch.datasets.fetch.origin import REMOTE, Origin
 from vouch.pipeline.errors import did_you_mean
+from vouch.pipeline.validation import PLACE
 from vouch.tables.asked import Output
 
 
@@ -33,6 +34,13 @@ class OptionScheme(BaseModel):
         if name not in schemes:
             raise ValueError(f"unknown name {name:.60}; {did_you_mean(name, schemes)}")
         return name
+
+    @property
+    def builds(self) -> bool:
+        """Whether it builds the options of open questions, which are then questions with options."""
+        from vouch.datasets.built_choices import BUILT_SCHEMES
+
+        return self.scheme in BUILT_SCHEMES
 
 
 class Subset(BaseModel):
@@ -67,7 +75,7 @@ class DatasetEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     loader: str = "jsonl"
-    source: str = Field(pattern=r"^[^\x00-\x1f\x7f]+$")
+    source: str = Field(pattern=PLACE)
     origin: Origin | None = None
     template: str = Field(
         description='`plain` asks with the options as they are, `kostumov` adds "I don\'t know" and "None of '

@@ -1,6 +1,6 @@
 """Parameters of the scoring, `score` in params.yaml."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import (
@@ -150,6 +150,17 @@ class ScoreConfig(BaseModel):
     def parameters(self) -> Settings:
         """The scores' parameters, as their formulas take them."""
         return self.settings.model_dump()
+
+    def unused_answers(self, dataset: str, kinds: Collection[str]) -> str:
+        """Why the metrics named for a dataset's answers would grade nothing, by the kinds of its questions
+        (ITEMS); empty if they grade something."""
+        if dataset not in self.answers or "text" in kinds:
+            return ""
+        names = ", ".join(self.answers[dataset])
+        return (
+            f"score.answers.{dataset}: all questions of {dataset} have options, so {names} would grade "
+            f"nothing; remove {dataset} from score.answers"
+        )
 
     def with_one_threshold(self) -> "ScoreConfig":
         """The same without strata and without the sweep over shares: for categories and variations."""

@@ -37,8 +37,8 @@ from vouch.metrics.metric import CLEAN, SHARE, Figure, declare, mean_figure, nam
 from vouch.metrics.perturbation import Predictions, PromptIndex
 from vouch.metrics.responses import Array, Bools, Floats, Ints
 from vouch.metrics.robustness import OF_TESTS, OF_TURNS, instability
-from vouch.metrics.text.corpus import corpus_figures
-from vouch.metrics.text.grading import GRADED_COLUMNS, grade_texts, of_corpus
+from vouch.metrics.text.corpus import corpus_figures, corpus_sums
+from vouch.metrics.text.grading import GRADED_COLUMNS, grade_texts
 from vouch.metrics.text.texts import Numbers, TextBlock
 from vouch.tables import NONE_OF_ABOVE
 from vouch.tables.asked import CIRCULAR, LETTERS, LIKELIHOOD, ORIGINAL, TEXT
@@ -352,7 +352,7 @@ def first_samples(
         columns["clean_correct"] = pa.array(grades, mask=unknown | block.defective[rows])
         predictions = index.predictions(_replaced(outcomes.take(rows), columns), texts)
         if predictions is not None:
-            summed = of_corpus(names, questions, texts)
+            summed = corpus_sums(names, texts, [one.references for one in questions])
             graded_by = {"accuracy": grades} | measured
             yield FirstSamples(f"first_t{temperature:g}", predictions, graded_by, summed)
 

@@ -185,12 +185,9 @@ def varied(short: bool, lookup: Lookup) -> Built:
     return _by_prompt(caption, tried, _short(frame) if short else frame, lookup)
 
 
-def guarantees(lookup: Lookup) -> Built:
-    """Equation 6 on every prompt kind of every model: certainty is at least |reliability|, and calibrated
-    accuracy at least a positive reliability and at most a negative one.
-
-    The second guarantee follows from the calibration only if a guess is right half of the time.
-    """
+def _bounds(lookup: Lookup) -> pd.DataFrame:
+    """A row for each dataset, prompt kind and model: the numbers of equation 6; certain and accurate, whether
+    its two guarantees hold; gap, by how much a reliability goes beyond the calibrated accuracy."""
     names = ("reliability", "certainty", "accuracy_calibrated", "random_accuracy")
     measures = [
         Measure(name, name, scale=1, variation=variation)
@@ -205,9 +202,18 @@ def guarantees(lookup: Lookup) -> Built:
     wide = frame.pivot(index=["dataset", "kind", "model"], columns="metric", values="value")
     wide = wide.reindex(columns=list(names)).dropna().reset_index()
     gap = np.sign(wide["reliability"]) * (wide["reliability"] - wide["accuracy_calibrated"])
-    wide = wide.assign(
+    return wide.assign(
         certain=wide["certainty"] >= wide["reliability"].abs() - EXACT, accurate=gap <= EXACT, gap=gap
     )
+
+
+def guarantees(lookup: Lookup) -> Built:
+    """Equation 6 on every prompt kind of every model: certainty is at least |reliability|, and calibrated
+    accuracy at least a positive reliability and at most a negative one.
+
+    The second guarantee follows from the calibration only if a guess is right half of the time.
+    """
+    wide = _bounds(lookup)
     body = []
     for dataset, label in lookup.datasets(DATASETS).items():
         of_dataset = wide[wide["dataset"] == dataset]

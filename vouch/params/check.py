@@ -154,6 +154,22 @@ def _check_entry(name: str, entry: DatasetEntry, project: Project) -> Problems:
     loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
     _, problems = parsed(loader.Settings, entry.settings)
     yield from (f"datasets.{name}.settings: {problem}" for problem in problems)
+    if not problems and name in project.score.answers:
+        try:
+            unused = project.score.unused_answers(name, kinds_of_questions(entry))
+            yield from [unused] if unused else []
+        except UserError as error:
+            yield f"datasets.{name}.{error}"
+
+
+def kinds_of_questions(entry: DatasetEntry) -> Collection[str]:
+    """Kinds of a dataset's questions, as far as its entry tells; a scheme of ReForm-Eval turns open ones into
+    choices. Raises UserError."""
+    loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
+    if not hasattr(loader, "kinds") or (entry.options is not None and entry.options.builds):
+        return ("choice",)
+    kinds: Collection[str] = loader.kinds(loader.Settings.model_validate(entry.settings))
+    return kinds
 
 
 def written(params: Any) -> list[str]:

@@ -20,7 +20,7 @@ from vouch.metrics.config import ScoreConfig
 from vouch.models.config import ExtractConfig
 from vouch.models.encoders.config import EmbedConfig
 from vouch.models.lock_entry import LockEntry
-from vouch.pipeline.validation import EACH_ONCE, each_once
+from vouch.pipeline.validation import EACH_ONCE, JOINED, NAME, PLACE, each_once
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.rewrites.config import RewriteConfig
 from vouch.report.config import ReportConfig
@@ -73,15 +73,13 @@ MODELS = Path("models.lock")
 # Letters, digits and underscores: DVC splits parameter paths at dots and joins loop keys with `-`.
 # They become file names, two of them in one: a file name has 255 bytes at most.
 LONGEST_SLUG = 100
-Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=LONGEST_SLUG)]
+Slug = Annotated[str, StringConstraints(pattern=NAME, max_length=LONGEST_SLUG)]
 
 # A folder of weights, a folder or file of released answers, or `models.lock`: the source named there.
-ModelSource = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$")]
+ModelSource = Annotated[str, StringConstraints(pattern=PLACE)]
 
 # Variations joined with `+`; they become parts of file names as well.
-Combination = Annotated[
-    str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*(\+[a-z][a-z0-9_]*)*$", max_length=100)
-]
+Combination = Annotated[str, StringConstraints(pattern=JOINED, max_length=100)]
 
 
 VARIATIONS = ("original", "option_order", "lr_i", "ls_n", "vr_b_5", "vr_l", "blank")

@@ -1,5 +1,6 @@
 """The problems that pydantic finds in a file's content, in lines that a person can act on."""
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -12,6 +13,28 @@ T = TypeVar("T", bound=BaseModel)
 Values = TypeVar("Values", bound=Sequence[Any] | None)
 NAME = r"^[a-z][a-z0-9_]*$"
 """The pattern of the names of datasets, models and the like."""
+JOINED = r"^[a-z][a-z0-9_]*(\+[a-z][a-z0-9_]*)*$"
+"""The pattern of names joined with `+`."""
+PLACE = r"^[^\x00-\x1f\x7f]+$"
+"""The pattern of a path or an address."""
+_PATTERNS = {
+    NAME: "a name is a lower-case letter, then lower-case letters, digits and _",
+    JOINED: "a name is a lower-case letter, then lower-case letters, digits and _; `+` joins several",
+    PLACE: "Input should have at least one character, and none that cannot be printed",
+}
+_MAPPING = "Input should be a mapping, such as `key: value`"
+_WORDS = {
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), _MAPPING),
+    **dict.fromkeys(("list_type", "tuple_type"), "Input should be a list, such as `[one, two]`"),
+    "string_type": "Input should be text (a number needs quotes)",
+    "int_type": "Input should be a whole number, without quotes",
+    "float_type": "Input should be a number, without quotes",
+    "bool_type": "Input should be true or false, without quotes",
+    "too_short": "Input should have {min_length} or more entries",
+    "union_tag_not_found": "Input should have the key {discriminator}",
+    "union_tag_invalid": "{discriminator} should be one of {expected_tags}",
+}
+"""By the type of a problem, what pydantic says in words of Python."""
 _NO_KEYS = ("[key]", "[one]", "[several]")  # parts of a path that pydantic and tags of alternatives add
 
 
@@ -67,12 +90,23 @@ def _explained(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
     if problem["type"] == "missing":
         said = _field_at(model, problem["loc"])
         return f"key {key} is missing; add it{said and f': {said}'}"
-    message = problem["msg"].removeprefix("Value error, ")
-    if tag := str(problem.get("ctx", {}).get("tag", "")):
-        message = message.replace(tag, tag[:60])
-    if problem.get("ctx", {}).get("pattern") == NAME:
-        message = "a name is a lower-case letter, then lower-case letters, digits and _"
-    return f"{key}: {message}, found {str(problem['input'])[:60]!r}"
+    found = problem.get("ctx", {}).get("tag", problem["input"])
+    return f"{key}: {worded(problem)}, found {_as_written(found)}"
+
+
+def worded(problem: Mapping[str, Any]) -> str:
+    """What is wrong with a value, in the words of a person who writes YAML."""
+    about = problem.get("ctx", {})
+    if words := _WORDS.get(problem["type"]) or _PATTERNS.get(about.get("pattern")):
+        return words.format(**about)
+    return str(problem["msg"]).removeprefix("Value error, ")
+
+
+def _as_written(value: Any) -> str:
+    """A value as YAML has it, cut."""
+    if isinstance(value, str):
+        return repr(value[:60])
+    return json.dumps(value) if value is None or isinstance(value, bool) else str(value)[:60]
 
 
 def _field_at(model: type[BaseModel], path: Sequence[Any]) -> str:

@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from vouch.pipeline.errors import VARIANTS, UserError, did_you_mean
-from vouch.pipeline.validation import each_once
+from vouch.pipeline.validation import each_once, worded
 from vouch.pipeline.yaml12 import load
 from vouch.tables import DONT_KNOW, NONE_OF_ABOVE
 from vouch.tables.asked import IMAGE_MARK, LETTERS, OUTPUTS
@@ -247,7 +247,7 @@ def _checked(value: Any, where: str) -> Template:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])
         valid = did_you_mean(key, [*Template.model_fields, "variants"])
-        raise UserError(f"{where}: {key or 'the template'}: {first['msg']}; keys: {valid}") from None
+        raise UserError(f"{where}: {key or 'the template'}: {worded(first)}; keys: {valid}") from None
 
 
 # Marks of images in the words of an item: `<image 1>`

@@ -17,7 +17,7 @@ from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM, Claim, share_claim, significant
 
 CoverageVerdict = Literal["above", "on target", "inconclusive", "below"]
-TRANSFER = ("output", "from_model", "from_dataset", "model", "dataset", "weighting")
+TRANSFER_KEY = ("output", "from_model", "from_dataset", "model", "dataset", "weighting")
 SCORE = "lac"
 
 
@@ -86,12 +86,12 @@ def in_words(evidence: Evidence, verdict: CoverageVerdict, low: float | None, hi
 
 @once
 def transfer_coverages(evidence: Evidence) -> dict[tuple[str, ...], Claim]:
-    """Coverage with thresholds of another dataset or model against its target, by the columns TRANSFER."""
+    """Coverage with thresholds of another dataset or model against its target, by TRANSFER_KEY."""
     tried = {}
     for row in evidence.transfer.dropna(subset=["coverage"]).to_dict("records"):
         home = row["from_model"] == row["model"] and row["from_dataset"] == row["dataset"]
         if not home and {row["dataset"], row["from_dataset"]} <= set(evidence.large):
             groups = min(evidence.groups(row["dataset"]), row["items"])
             claim = share_claim(row["coverage"], row["low"], row["high"], groups, evidence.target)
-            tried[tuple(str(row[name]) for name in TRANSFER)] = claim
+            tried[tuple(str(row[name]) for name in TRANSFER_KEY)] = claim
     return significant(tried)

@@ -24,7 +24,7 @@ from vouch.report.claims import (
     without_image,
 )
 from vouch.report.costs import ACCURACY, costs, is_control, is_original_to
-from vouch.report.coverage import TRANSFER, coverage_verdict, transfer_coverages
+from vouch.report.coverage import TRANSFER_KEY, coverage_verdict, transfer_coverages
 from vouch.report.evidence import Evidence
 from vouch.report.numbers import Number
 from vouch.tables.asked import ORIGINAL, TYPOGRAPHIC
@@ -103,7 +103,7 @@ def transfer(evidence: Evidence) -> Iterator[str]:
     away = away[away["from_dataset"].isin(evidence.large)].dropna(subset=["coverage"])
     if away.empty:
         return
-    keys = list(zip(*(away[name] for name in TRANSFER), strict=True))
+    keys = list(zip(*(away[name] for name in TRANSFER_KEY), strict=True))
     below = sum(key in shown and not shown[key].above for key in keys)
     row = away.loc[away["coverage"].idxmin()]
     yield (

@@ -4,7 +4,7 @@ The text that declares a table's columns is its specification. `metrics` holds a
 always in both protocols; `outcomes` one row per model, prompt and output; `label_free` what models reveal
 about themselves without labels: one row per answered original prompt and output that the clean protocol
 keeps, and for a generated text one more row per sampled temperature. Only its `performance` and `answers`
-depend on labels. The other tables are those of data/compare and data/embeddings.
+depend on labels. The other tables are those of data/compare.
 """
 
 import re
@@ -133,6 +133,18 @@ def flips(answer: Floats, original: Floats, grade: Floats, kept: Bools) -> Float
     """
     other = answer != original
     return np.where(kept, other, np.where(grade == 1, ~other, np.nan)).astype(float)
+
+
+def other_spelling_scored(confidence: Floats, stored: Floats, other: Floats) -> bool:
+    """Whether a model's letters were scored in their other spelling (score.other_spelling).
+
+    confidence: [rows] that was scored. stored, other: [rows] probability of the predicted option in the
+    spelling that the responses have as `logits`, and as `other_logits`; NaN without one. The spelling that
+    was scored gives the confidence; params.yaml may have been edited since.
+    """
+    distances = np.abs(np.stack([stored, other]) - confidence)
+    from_stored, from_other = distances[:, ~np.isnan(distances).any(axis=0)].sum(axis=1)
+    return bool(from_other < from_stored)
 
 
 def floats(values: pa.ChunkedArray | pa.Array) -> Floats:
@@ -413,41 +425,3 @@ p       float64  two-sided: pairs are not independent, so whole datasets are per
 
 DISTANCES_PATH = Path("data/compare/distances.parquet")
 TRENDS_PATH = Path("data/compare/trends.parquet")
-
-
-IMAGES, QUESTIONS = "images", "questions"
-EMBEDDED = (IMAGES, QUESTIONS)
-
-EMBEDDINGS = Table(
-    "embeddings",
-    1,
-    columns("""
-digest     string     SHA-256 of the image's bytes, or of the question in UTF-8
-items      int32      how many items have it: how much it counts
-encoder    string     name of the encoder; of a model its name in models.lock and the first digits of its
-                      pin's digest
-embedding  float32[]  [width] the encoder's numbers, not normalised; the same width in all rows
-"""),
-)
-
-
-def embeddings_path(dataset: str, kind: str) -> Path:
-    """The path of a dataset's embeddings; kind: one of EMBEDDED."""
-    return Path("data/embeddings") / f"{dataset}.{kind}.parquet"
-
-
-TEXT_SIMILARITY = Table(
-    "text_similarity",
-    1,
-    columns("""
-model, dataset, prompt  string
-temperature           float64  of the samples
-encoder               string   name in models.lock and the first digits of the pin's digest
-sample_bert           float64  mean over the samples of BERTScore F1 with the greedy text, at most 1
-sample_bert_expanded  float64  the same after an answer that is an option's letter was followed by that
-                               option's text
-sample_cosine         float64  mean over the samples of the cosine of the texts' mean vectors
-"""),
-)
-
-TEXT_SIMILARITY_PATH = Path("data/text_similarity.parquet")

@@ -23,7 +23,8 @@ from vouch.metrics.comparison.datasets import (
 )
 from vouch.metrics.conformal.sets import density_ratio, exact_rank, group_splits, weighted_thresholds
 from vouch.pipeline.errors import UserError
-from vouch.tables.results import EMBEDDINGS, IMAGES, LABEL_FREE, OUTCOMES, TRANSFER
+from vouch.tables.embedded import EMBEDDINGS, IMAGES
+from vouch.tables.results import LABEL_FREE, OUTCOMES, TRANSFER
 
 
 def sample(seed: int, count: int, width: int, shift: float = 0.0) -> np.ndarray:

@@ -13,6 +13,7 @@ from vouch.metrics.join import join
 from vouch.metrics.label_free import option_scores
 from vouch.metrics.tables import score_block
 from vouch.pipeline.run import Run
+from vouch.tables import embedded as e
 from vouch.tables import results as r
 from vouch.tables.asked import ITEMS, items_path
 from vouch.tables.results import LABEL_FREE, METRICS, OUTCOMES
@@ -37,9 +38,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     found = project_run(tmp_path, monkeypatch, "compare")
     for dataset in ("left", "right"):
         ITEMS.write(items_path(dataset), [{"id": "a", "category": "sight"}])
-        for kind in r.EMBEDDED:
-            r.EMBEDDINGS.write(r.embeddings_path(dataset, kind), [])
-    r.TEXT_SIMILARITY.write(r.TEXT_SIMILARITY_PATH, [])
+        for kind in e.EMBEDDED:
+            e.EMBEDDINGS.write(e.embeddings_path(dataset, kind), [])
+    e.TEXT_SIMILARITY.write(e.TEXT_SIMILARITY_PATH, [])
     publish()
     for dataset in ("left", "right"):
         write(dataset)
@@ -94,12 +95,12 @@ def test_scores_become_standings_differences_and_reproduced(run: Run) -> None:
     }
     for dataset, count in (("left", 3), ("right", 4)):
         row = {"items": 1, "encoder": "one", "embedding": [1.0, 2.0]}
-        r.EMBEDDINGS.write(
-            r.embeddings_path(dataset, r.IMAGES), [row | {"digest": str(n)} for n in range(count)]
+        e.EMBEDDINGS.write(
+            e.embeddings_path(dataset, e.IMAGES), [row | {"digest": str(n)} for n in range(count)]
         )
     main(run)
     (apart,) = written("DISTANCES")
-    assert (apart["of"], apart["items"], apart["other_items"], apart["distance"]) == (r.IMAGES, 3, 4, 0)
+    assert (apart["of"], apart["items"], apart["other_items"], apart["distance"]) == (e.IMAGES, 3, 4, 0)
     before = [path.read_bytes() for _, path in TABLES]
     main(run)
     assert [path.read_bytes() for _, path in TABLES] == before

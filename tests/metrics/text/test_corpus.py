@@ -125,7 +125,8 @@ def test_an_interval_is_that_of_the_metric_recomputed_for_every_draw() -> None:
     references = [[" ".join(draw.choices(words, k=6)), text] for text in texts[::-1]]
     groups = np.arange(24) // 2
     counted = np.arange(24) < 22
-    summed = corpus_sums(["bleu_2"], texts, references)
+    summed = corpus_sums(["rouge_l", "bleu_2"], texts, references)
+    assert list(summed) == ["bleu_2"], "the others are of single texts"
     (clean,) = corpus_figures(summed, counted, groups, CLEAN, 3)
     pairs = [*zip(texts, references, strict=True)][:22]
     values = []

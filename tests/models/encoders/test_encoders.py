@@ -28,7 +28,7 @@ from vouch.pipeline.run import Run
 from vouch.tables.answered import TEXT, Pin, pin_path, text_path, write_pin
 from vouch.tables.asked import IMAGES as SHOWN
 from vouch.tables.asked import ITEMS, PROMPTS, images_path, items_path, prompts_path
-from vouch.tables.results import (
+from vouch.tables.embedded import (
     EMBEDDED,
     EMBEDDINGS,
     IMAGES,

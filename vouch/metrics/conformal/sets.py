@@ -252,6 +252,12 @@ def exact_rank(count: int, alpha: float) -> int:
     return max(1, math.ceil((count + 1) * (1 - meant(alpha))))
 
 
+def fewest_groups(alpha: float, calibration: float) -> int:
+    """The fewest groups of which enough calibrate (`group_splits`) for a finite threshold."""
+    calibrating = math.ceil(1 / meant(alpha)) - 1
+    return math.ceil(calibrating / meant(calibration))
+
+
 LIVE = 1 << 10
 """How many live rows are counted at a time, to limit the memory needed."""
 Scores = Callable[[Ranked], Floats]

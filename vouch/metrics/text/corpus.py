@@ -86,11 +86,13 @@ for _size in SIZES:
 
 
 def corpus_sums(names: Sequence[str], texts: Sequence[str], references: References) -> dict[str, Floats]:
-    """[n, s] by metric: what each text, without its thoughts, adds to the sums; NaN without references."""
-    rows = [row for row, known in enumerate(references) if known]
+    """[n, s] by metric of OF_CORPUS among the names: what each text, without its thoughts, adds to the sums;
+    NaN without references."""
+    wanted = [name for name in names if name in OF_CORPUS]
+    rows = [row for row, known in enumerate(references) if known] if wanted else []
     answers, known = [apart(texts[row]).answer for row in rows], [references[row] for row in rows]
     summed = {}
-    for name in names if rows else ():
+    for name in wanted if rows else ():
         sums = OF_CORPUS[name].sums(answers, known)
         summed[name] = np.full((len(texts), sums.shape[1]), np.nan)
         summed[name][rows] = sums

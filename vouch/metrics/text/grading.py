@@ -11,10 +11,9 @@ import numpy as np
 
 from vouch.metrics.config import ScoreConfig
 from vouch.metrics.metric import is_share
-from vouch.metrics.responses import Floats, Ints
+from vouch.metrics.responses import Ints
 from vouch.metrics.text.answers import ANSWERS, numeric
 from vouch.metrics.text.captions import Scores
-from vouch.metrics.text.corpus import OF_CORPUS, corpus_sums
 from vouch.metrics.text.judge import Places, decided
 from vouch.metrics.text.parsers import READER
 from vouch.metrics.text.reader.open import declined, value
@@ -80,14 +79,6 @@ def answer_metrics(
             [texts[row] for row in rows], [questions[row].references for row in rows]
         )
     return measured
-
-
-def of_corpus(
-    names: Sequence[str], questions: Sequence[TextQuestion], texts: Sequence[str]
-) -> dict[str, Floats]:
-    """[n, s] sums of the metrics of a whole corpus among the names; nothing if there are none."""
-    wanted = [name for name in names if name in OF_CORPUS]
-    return corpus_sums(wanted, texts, [one.references for one in questions]) if wanted else {}
 
 
 def _choice(question: TextQuestion, text: str, parsers: Sequence[str], verdicts: Places) -> Graded:

@@ -8,7 +8,7 @@ rows, 95 % intervals with groups as observations.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -35,13 +35,12 @@ from vouch.metrics.metric import (
 from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
 from vouch.metrics.text.answers import IN_VLMEVALKIT
-from vouch.metrics.text.corpus import corpus_figures
+from vouch.metrics.text.corpus import corpus_figures, corpus_sums
 from vouch.metrics.text.grading import (
     GRADED_COLUMNS,
     Graded,
     answer_metrics,
     grade_texts,
-    of_corpus,
     read_samples,
     sampled_agreement,
 )
@@ -165,8 +164,7 @@ def score_texts(
         block.questions, block.texts, config, names, verdicts.places if verdicts else None
     )
     measures = _measures(block, graded, measured) | _instability(block, config, names)
-    if verdicts is not None:
-        measures |= _of_judge(graded, measures["", "accuracy"])
+    measures |= _of_judge(graded, measures["", "accuracy"]) if verdicts else {}
     by_judge = judged_rows(block, measures["", "accuracy"], verdicts) if verdicts else {}
     grades, confidence = measures["", "accuracy"], np.exp(-PER_TEXT["nll_avg"](block.tokens))
     sure = _confidences(block, config, names)
@@ -174,7 +172,7 @@ def score_texts(
         measures[VERBALISED, "stated_rate"] = (~np.isnan(sure[VERBALISED])).astype(float)
     faithful = measures | _of_faithful(block, grades, names)
     grades_of = {CLEAN: grades, FAITHFUL: faithful["", "accuracy"]}
-    summed = of_corpus(names, block.questions, block.texts)
+    summed = corpus_sums(names, block.texts, [one.references for one in block.questions])
 
     def figures_of(protocol: str, category: str, kept: Bools) -> list[Figure]:
         of = list(_confident(protocol, block, grades_of[protocol], {"": confidence} | sure, kept))
@@ -184,10 +182,8 @@ def score_texts(
             taken = kept & ~block.defective if protocol == CLEAN else kept
             figures += corpus_figures(summed, taken, block.numbers, protocol, config.seed)
         if protocol == CLEAN:
-            for rows in of:
-                figures += selective_figures(
-                    rows.confidence, rows.right, rows.groups, config.seed, rows.score
-                )
+            for one in of:
+                figures += selective_figures(one.confidence, one.right, one.groups, config.seed, one.score)
             figures += [each for score, rows in by_judge.items() for each in rows.figures(kept, score)]
             counted = np.flatnonzero(kept & ~block.defective & ~np.isnan(grades))
             figures += sampled_figures(block, counted, config, names)
@@ -196,15 +192,22 @@ def score_texts(
                 figures += _calibration(protocol, rows, config) + _ranking(protocol, rows, config)
         return figures
 
-    known = ~np.isnan(grades)
-    columns = {name: [getattr(one, name) for one in graded] for name in GRADED_COLUMNS} | {
-        "correct": MetricColumn(grades_of[FAITHFUL] >= 0.5, known),
-        "confidence": MetricColumn(confidence, ~np.isnan(confidence)),
-        "clean_correct": MetricColumn(grades, known & ~block.defective),
-    }
     predicted = [-1 if one.predicted is None else one.predicted for one in graded]
     rows = metric_rows(model, dataset, block, predicted, figures_of)
+    columns = _columns(graded, grades_of, confidence, block.defective)
     return rows, outcome_table(model, dataset, block, columns)
+
+
+def _columns(
+    graded: Sequence[Graded], grades_of: Mapping[str, Numbers], confidence: Numbers, defective: Bools
+) -> dict[str, Any]:
+    """The columns of OUTCOMES that texts have. grades_of: by protocol."""
+    known = ~np.isnan(grades_of[CLEAN])
+    return {name: [getattr(one, name) for one in graded] for name in GRADED_COLUMNS} | {
+        "correct": MetricColumn(grades_of[FAITHFUL] >= 0.5, known),
+        "confidence": MetricColumn(confidence, ~np.isnan(confidence)),
+        "clean_correct": MetricColumn(grades_of[CLEAN], known & ~defective),
+    }
 
 
 def _measures(

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vouch.models.program.identity import DRIVERS
 from vouch.pipeline.errors import UserError, reason
+from vouch.pipeline.validation import worded
 
 
 class About(BaseModel):
@@ -52,7 +53,7 @@ def about(driver: Path) -> About | None:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "ABOUT"
-        raise UserError(f"{driver}: ABOUT: {where}: {first['msg']}; correct the driver") from None
+        raise UserError(f"{driver}: ABOUT: {where}: {worded(first)}; correct the driver") from None
 
 
 def drivers(folder: Path = DRIVERS) -> Iterator[tuple[str, About]]:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from vouch.pipeline.dag import left_out
 from vouch.pipeline.errors import UserError, did_you_mean
-from vouch.pipeline.validation import validated
+from vouch.pipeline.validation import PLACE, validated
 from vouch.pipeline.yaml12 import load
 from vouch.tables.results import model_slug
 
@@ -55,7 +55,7 @@ class AnswerFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    file: str = Field(pattern=r"^[^\x00-\x1f\x7f]+$")
+    file: str = Field(pattern=PLACE)
     form: str | None = None
     key: str | None = Field(default=None, min_length=1)
     filter: str | None = None

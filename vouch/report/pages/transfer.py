@@ -12,7 +12,7 @@ from vouch.report import formatting, summaries
 from vouch.report import vegalite as alt
 from vouch.report.claims import answers_alone, chosen, errors_elsewhere
 from vouch.report.costs import shaded
-from vouch.report.coverage import TRANSFER, transfer_coverages
+from vouch.report.coverage import TRANSFER_KEY, transfer_coverages
 from vouch.report.evidence import Evidence
 from vouch.report.leaders import representative
 from vouch.report.numbers import Number
@@ -140,12 +140,12 @@ def _where(row: pd.Series) -> str:
 
 
 def _key(row: pd.Series) -> tuple[str, ...]:
-    return tuple(row[name] for name in TRANSFER)
+    return tuple(row[name] for name in TRANSFER_KEY)
 
 
 def _weighted(evidence: Evidence, frame: pd.DataFrame) -> Iterator[str]:
     """Whether weights bring coverage closer to the target."""
-    keys = [name for name in TRANSFER if name != "weighting"]
+    keys = [name for name in TRANSFER_KEY if name != "weighting"]
     plain = frame[frame["weighting"] == NONE]
     for kind, part in frame[frame["weighting"] != NONE].groupby("weighting"):
         both = plain.merge(part, on=keys, suffixes=("", "_weighted"))
