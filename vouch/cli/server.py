@@ -9,7 +9,6 @@ from vouch.cli.command import argument, command, path_argument
 from vouch.cli.printing import plain
 from vouch.models.lock_entry import SERVER_ENGINE
 from vouch.models.requests import DatasetRequests, Session
-from vouch.models.server.batch import Replies, RequestBatch, exchanged
 from vouch.params.check import check_project
 from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.files import replacing_folder
@@ -37,6 +36,9 @@ def run_batch(options: argparse.Namespace) -> int:
       vouch server batch export mini requests      requests/1.jsonl, ... to upload, with purpose `batch`
       vouch server batch import mini output.jsonl errors.jsonl
     """
+    # Here, since the client of OpenAI takes a second to load and TAB and `--help` need none of it.
+    from vouch.models.server.batch import Replies, RequestBatch, exchanged
+
     project = check_project()
     check_name("model", options.model, project.models)
     pin = read_pin(pin_path(options.model))
