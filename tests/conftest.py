@@ -1,11 +1,13 @@
 """For all tests: how long a test takes depends on what else the machine does, so none fails for it.
 
 DVC reports nothing: in a project that a test makes, each of its commands would start a process that tries to.
+Tests start hundreds of processes, so bytecode is written even where the environment forbids it, as in `make test`.
 A run that a shell began in the background ignores SIGINT, and so would all that a test starts and interrupts.
 """
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,8 @@ from vouch.pipeline.processor import fix_kernels
 
 fix_kernels()
 os.environ["DVC_NO_ANALYTICS"] = "1"
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("untimed", deadline=None)
