@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
 
@@ -298,7 +299,10 @@ def test_odd_datasets(inputs, tmp_path, monkeypatch):
     assert [len(shares) for shares in of_alpha["letters"]["p"]] == [4] * 4 and of_none == {}
     assert {sum(shares) for shares in of_alpha["letters"]["p"]} <= {99, 100, 101}
     assert packed("odd", "columns")["answered"] == [1, 0, 0, 0]
-    PROMPTS.write(prompts_path("odd"), [row | {"item": "elsewhere"} for row in prompts.to_pylist()])
+    PROMPTS.write(
+        prompts_path("odd"),
+        pa.Table.from_pylist([row | {"item": "elsewhere"} for row in prompts.to_pylist()], prompts.schema),
+    )
     with pytest.raises(UserError, match="not in the order of"):
         write("odd", CONFIG, [])
 
