@@ -6,6 +6,7 @@ Output   data/prompts/NAME.parquet, in the order of the items, and within each i
 """
 
 import gc
+from collections.abc import Sequence
 from pathlib import Path
 
 from vouch.params.start import run_stage
@@ -20,9 +21,10 @@ from vouch.prompts.build import (
     read_rows,
     text_cap,
 )
-from vouch.prompts.combination import load_variation
-from vouch.prompts.config import config_of
+from vouch.prompts.combination import Variation, load_variation
+from vouch.prompts.config import DatasetPrompts, config_of, models_of_variants, template_name
 from vouch.prompts.exchange import Exchanges, check_known, comparable, decisions_path, read_decisions
+from vouch.prompts.model_prompts import ModelPrompts, with_model_prompts
 from vouch.prompts.template import read_template
 from vouch.tables.asked import (
     ITEMS,
@@ -43,21 +45,34 @@ def read_exchanges(name: str, source: Path) -> Exchanges:
     return Exchanges(decisions)
 
 
+def _prompts(
+    config: DatasetPrompts, variant: str | None, variations: Sequence[Variation], source: Path
+) -> Prompts:
+    template = read_template(config.template, variant, config.outputs)
+    name = template_name(config.template, variant)
+    return Prompts(variations, template, name, text_cap(template, source), config.asked)
+
+
 def main(run: Run) -> None:
     """Writes the prompts."""
     (name,) = run.keys
-    config = config_of(run.params["datasets"][name], run.params["variations"], run.params["outputs"])
-    template = read_template(config.template, config.variant, config.outputs)
+    entry = run.params["datasets"][name]
+    config = config_of(entry, run.params["variations"], run.params["outputs"])
     source = items_path(name)
     total, asked = ITEMS.open(source).metadata.num_rows, 0  # numbers of items
     rewrites = Rewrites(REWRITES.read(rewrites_path(name)).to_pylist())
-    builder = ItemBuilder(rewrites, read_exchanges(name, source), keeping(config, template))
     variations = [load_variation(variation) for variation in config.variations]
-    prompts = Prompts(variations, template, config.name, text_cap(template, source), config.asked)
-    columns = prompts_schema(any(variation.repeats_options for variation in variations))
+    common = _prompts(config, config.variant, variations, source)
+    builder = ItemBuilder(rewrites, read_exchanges(name, source), keeping(config, common.template))
+    others = [
+        ModelPrompts(models, _prompts(config, variant, variations, source))
+        for variant, models in models_of_variants(entry).items()
+    ]
+    columns = prompts_schema(any(variation.repeats_options for variation in variations), bool(others))
     with PROMPTS.writer(prompts_path(name), columns) as table:
         items = run.progress(read_items(source, builder), total=total, label=f"vary {name}")
-        for item, rows in prompts.of_items(items, source):
+        made = with_model_prompts(common, others, items, source) if others else common.of_items(items, source)
+        for item, rows in made:
             asked += item.kept
             for row in rows:
                 table.row(row)

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,16 @@ from vouch.models.config import ExtractConfig
 from vouch.models.engine import Decoding, Engine, LetterAnswer, Pack, Question, TextAnswer, engine_kind
 from vouch.pipeline.yaml12 import load
 from vouch.tables.answered import LOW_MASS, pin_path, read_pin
-from vouch.tables.asked import LETTERS, ORIGINAL, PROMPTS, TEXT, ImageStore, images_path, prompts_path
+from vouch.tables.asked import (
+    LETTERS,
+    ORIGINAL,
+    PROMPTS,
+    TEXT,
+    ImageStore,
+    images_path,
+    prompt_for,
+    prompts_path,
+)
 
 HEAD = "| prefix | letters | `(` | low mass | accuracy | says first |\n" + "|---" * 6 + "|\n"
 
@@ -61,10 +69,10 @@ def line(prefix: str, found: Found) -> str:
     )
 
 
-def questions(dataset: str, count: int) -> Iterator[tuple[Question, Sequence[int]]]:
+def questions(dataset: str, model: str, count: int) -> Iterator[tuple[Question, Sequence[int]]]:
     """The first original prompts with letters."""
     images = ImageStore(images_path(dataset))
-    rows: list[dict[str, Any]] = PROMPTS.read(prompts_path(dataset)).to_pylist()
+    rows = [prompt_for(model, row) for row in PROMPTS.read(prompts_path(dataset)).to_pylist()]
     fitting = (
         row
         for row in rows
@@ -87,7 +95,7 @@ def main() -> None:
     pin = read_pin(pin_path(options.model))
     config = ExtractConfig.model_validate(load(Path("params.yaml"))["extract"])
     engine = engine_kind(pin.engine).load(pin, config)
-    asked = list(questions(options.dataset, options.prompts))
+    asked = list(questions(options.dataset, options.model, options.prompts))
     print(HEAD, end="")
     for prefix in dict.fromkeys(["", *([pin.answer_prefix] if pin.answer_prefix else []), *options.prefix]):
         print(line(prefix, first_tokens(engine, asked, prefix)), end="", flush=True)

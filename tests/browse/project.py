@@ -16,7 +16,17 @@ from vouch.metrics.tables import score_block
 from vouch.metrics.text.scoring import score_texts
 from vouch.metrics.text.texts import text_blocks
 from vouch.tables.answered import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
-from vouch.tables.asked import COMPLEMENT, IMAGES, ITEMS, KEPT, PROMPTS, images_path, items_path, prompts_path
+from vouch.tables.asked import (
+    COMPLEMENT,
+    IMAGES,
+    ITEMS,
+    KEPT,
+    PROMPTS,
+    images_path,
+    items_path,
+    prompts_path,
+    prompts_schema,
+)
 from vouch.tables.results import BLIND, OUTCOMES, blind_path, outcomes_path
 
 CHOICE, OPEN = "shapes", "captions"
@@ -37,6 +47,8 @@ HARM = (
 ODD = {50: "In which café is $\\frac{a^2}{\\sqrt{b}}$ more than \\$5?", 51: "Which of both?"}
 """Questions with an accent and a formula, and with two pictures."""
 CONFIG = ScoreConfig(alpha=0.1, calibration=0.5, seed=42, splits=4, bins=15)
+OWN = 206
+"""An item of which gamma is asked each prompt in other words; its negation then differs for gamma alone."""
 BLUR = [{"operation": "blur", "severity": 5, "revision": 1}]
 
 
@@ -101,9 +113,15 @@ def _prompts(item: dict[str, Any], number: int) -> list[dict[str, Any]]:
                 "images": [{"images": item["images"], "steps": BLUR if variation == "vr_b_5" else []}]
                 * (2 if number == 51 else 1),
                 "outputs": ["letters"] if choice else ["text"],
+                "model_prompts": [_own(variation)] if choice and number == OWN else [],
             }
         )
     return rows
+
+
+def _own(variation: str) -> dict[str, Any]:
+    own = {"models": ["gamma"], "template": "plain_kind", "system": "Be kind.", "turns": [], "response": None}
+    return own | {"text": f"Please: {variation}"}
 
 
 def _answer(model: str, prompt: dict[str, Any]) -> dict[str, Any]:
@@ -127,9 +145,10 @@ def write_project() -> list[Path]:
         digests = [hashlib.sha256(data).hexdigest() for data in pictures]
         items = [_item(number, digests[number % 40], dataset == CHOICE) for number in range(count)]
         ITEMS.write(items_path(dataset), items)
-        PROMPTS.write(
-            prompts_path(dataset), (row for at, item in enumerate(items) for row in _prompts(item, at))
-        )
+        with PROMPTS.writer(prompts_path(dataset), prompts_schema(False, model_prompts=True)) as table:
+            for at, item in enumerate(items):
+                for row in _prompts(item, at):
+                    table.row(row)
         size = {"format": "PNG", "mode": "RGB", "width": 48, "height": 32}
         rows = [{"digest": name, "bytes": data} | size for name, data in zip(digests, pictures, strict=True)]
         IMAGES.write(images_path(dataset), rows)

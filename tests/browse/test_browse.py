@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
 
 from stages.browse import REPORTS, write
-from tests.browse.project import CHOICE, COUNT, HARM, MODELS, OPEN, SOLVED, write_project
+from tests.browse.project import CHOICE, COUNT, HARM, MODELS, OPEN, OWN, SOLVED, write_project
 from vouch.browse.answers import OptionColumns
 from vouch.browse.config import BrowseConfig, config_of
 from vouch.images.opening import render
@@ -107,6 +108,23 @@ def test_pages_hold_every_item_and_prompt_once(inputs):
     rows = packed(CHOICE, "rows-000") + packed(CHOICE, "rows-001")
     assert [row[0] for row in rows] == [item["id"] for item in items]
     assert [row[3] for row in rows] == [item["answers"] for item in items]
+
+
+def test_a_prompt_has_the_words_of_models_with_their_own(inputs):
+    rows = [row for page in all_pages(CHOICE) for row in page["prompts"]]
+    ids = PROMPTS.read(prompts_path(CHOICE))["id"].to_pylist()
+    own = {name: row["own"] for name, row in zip(ids, rows, strict=True) if "own" in row}
+    assert own == {
+        f"{CHOICE}-0{OWN}/{variation}": [
+            {
+                "models": ["gamma"],
+                "template": "plain_kind",
+                "system": "Be kind.",
+                "text": f"Please: {variation}",
+            }
+        ]
+        for variation in ("original", "option_order", "vr_b_5", "ls_n")
+    }
 
 
 def test_answers_are_those_of_the_tables(inputs):
@@ -281,7 +299,10 @@ def test_odd_datasets(inputs, tmp_path, monkeypatch):
     assert [len(shares) for shares in of_alpha["letters"]["p"]] == [4] * 4 and of_none == {}
     assert {sum(shares) for shares in of_alpha["letters"]["p"]} <= {99, 100, 101}
     assert packed("odd", "columns")["answered"] == [1, 0, 0, 0]
-    PROMPTS.write(prompts_path("odd"), [row | {"item": "elsewhere"} for row in prompts.to_pylist()])
+    PROMPTS.write(
+        prompts_path("odd"),
+        pa.Table.from_pylist([row | {"item": "elsewhere"} for row in prompts.to_pylist()], prompts.schema),
+    )
     with pytest.raises(UserError, match="not in the order of"):
         write("odd", CONFIG, [])
 

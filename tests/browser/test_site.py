@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 
-from tests.browse.project import CHOICE, COUNT, HARM, OPEN, OPEN_COUNT
+from tests.browse.project import CHOICE, COUNT, HARM, OPEN, OPEN_COUNT, OWN
 from vouch.tables.asked import ITEMS
 from vouch.tables.results import OUTCOMES
 
@@ -435,6 +435,21 @@ def test_an_item_by_its_link(reports, window):
     assert "no answer: picture is <b>damaged</b>" in page.locator("#item").inner_text()
     one.open(f"{ITEMS_PAGE}#{CHOICE}/nowhere")
     page.wait_for_selector("text=There is no item nowhere")
+
+
+def test_a_prompt_is_shown_as_each_model_was_asked_it(reports, window):
+    one, item = window(), f"{CHOICE}-0{OWN}"
+    common, own = f"Which colour has object {OWN}?", "Please: option_order"
+    for model, shown in (("", (common, own)), ("alpha", (common,)), ("gamma", (own,))):
+        one.page.goto("about:blank")
+        page = opened(one.open(f"{ITEMS_PAGE}#{CHOICE}/{item}?model={model}"), item)
+        card = page.locator("#item .prompt").nth(1)
+        words = card.locator(".words").all_text_contents()
+        assert len(words) == len(shown) and all(each in text for each, text in zip(shown, words, strict=True))
+        says = "gamma: asked with its own prompt (template plain_kind)" in card.inner_text()
+        assert says == (own in shown) == ("Be kind." in card.inner_text())
+    cards = page.locator("#item .prompt").all_inner_texts()
+    assert not any("same as the original" in text for text in cards), "the negation changed words of gamma"
 
 
 def test_a_filter_of_one_model_is_said_of_the_one_that_leads(reports, window):

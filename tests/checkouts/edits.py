@@ -167,6 +167,12 @@ EDITS = [
         "one dataset's variations", _set("datasets.right.variations", ["original", "vr_b"]), ENTRY, OF_RIGHT
     ),
     Edit(
+        "one dataset's variants of models",
+        _set("datasets.right.variants", {MODELS[0]: "interleaved"}),
+        ENTRY,
+        OF_RIGHT,
+    ),
+    Edit(
         "variations of all datasets",
         _set("variations", ["original", "vr_b"]),
         REWRITE | VARY | {"report"},

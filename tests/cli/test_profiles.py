@@ -15,11 +15,12 @@ from tests.refusals import refused
 from vouch.cli.counts import prompt_sets
 from vouch.cli.ways import models_of, screen, sizes
 from vouch.datasets.loaders.reform import DRAWN, SHAPES, sets
-from vouch.params.check import check_params
+from vouch.params.check import check_params, check_project
 from vouch.params.project import Project
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
+from vouch.prompts.config import models_of_variants
 from vouch.prompts.template import read_template
 
 # What the papers print: models x datasets, datasets x variations, and of these the ones with two at once.
@@ -208,24 +209,25 @@ def test_mmmu_pro_of_azad_keeps_questions_of_several_images(here: Path) -> None:
 
 
 def test_prompts_of_model_families_are_asked_of_a_server(here: Path, vouch: Vouch) -> None:
-    """The commands of docs/profiles.md."""
+    """Beside all other models, as docs/profiles.md says."""
     locked = load(here / "models.lock")
     server = {"source": {"kind": "server", "url": "http://127.0.0.1:8000/v1", "name": "Qwen/Qwen-VL-Chat"}}
-    locked["models"]["qwen_vl_chat"] = {**server, "engine": "openai"}
+    families = {"qwen_vl_chat": "qwen", "monkey_chat": "qwen", "xcomposer2_7b": "xcomposer", "yi_vl_6b": "yi"}
+    locked["models"] |= {name: {**server, "engine": "openai"} for name in families}
     (here / "models.lock").write_text(json.dumps(locked), "utf-8")
-    for template, *changes in (
-        ("kostumov_qwen", "template=kostumov_qwen"),
-        ("kostumov_qwen_nan", "template=kostumov_qwen", "variant=nan"),
-        ("kostumov_xcomposer", "variant=xcomposer"),
-        ("kostumov_yi", "variant=yi"),
-    ):
-        sets = [f"datasets.{name}.{change}" for name in project("kostumov").datasets for change in changes]
-        sets.append("models={qwen_vl_chat: models.lock}")
-        vouch("use", "kostumov", *(word for one in sets for word in ("--set", one)))
-        out = vouch("plan")
-        lines = [line.split() for line in out.splitlines() if line.startswith(tuple(ROWS["kostumov"]))]
-        assert [line[-2] for line in lines] == [template] * 5
-        assert "5 cells (model x dataset) to extract" in out
+    models = {**project("kostumov").models, **dict.fromkeys(families, "models.lock")}
+    on_mmbench = {name: "qwen_nan" if variant == "qwen" else variant for name, variant in families.items()}
+    sets = [f"models={json.dumps(models)}", f"datasets.mmbench.variants={json.dumps(on_mmbench)}"]
+    others = ("oodcv", "scienceqa", "seedbench", "ai2d")
+    sets += [f"datasets.{name}.variants={json.dumps(families)}" for name in others]
+    vouch("use", "kostumov", *(word for one in sets for word in ("--set", one)))
+    assert "50 cells (model x dataset) to extract" in vouch("plan"), (
+        "those of the profile and these, together"
+    )
+    own = {name: models_of_variants(one.model_dump()) for name, one in check_project().datasets.items()}
+    apart = {"xcomposer": ["xcomposer2_7b"], "yi": ["yi_vl_6b"]}
+    assert own.pop("mmbench") == {"qwen_nan": ["monkey_chat", "qwen_vl_chat"], **apart}
+    assert own == {name: {"qwen": ["monkey_chat", "qwen_vl_chat"], **apart} for name in others}
 
 
 def test_an_unknown_profile(here: Path, vouch: Vouch) -> None:

@@ -34,6 +34,7 @@ from vouch.tables.asked import (
     EARLIER_OPTIONS,
     IMAGES,
     LETTERS,
+    MODEL_PROMPTS,
     OUTPUTS,
     PROMPTS,
     images_path,
@@ -111,7 +112,8 @@ class Project:
     ) -> None:
         """Writes the tables that extract reads."""
         rows = list(prompts)
-        schema = prompts_schema(any(EARLIER_OPTIONS.name in row for row in rows))
+        further = (any(column.name in row for row in rows) for column in (EARLIER_OPTIONS, MODEL_PROMPTS))
+        schema = prompts_schema(*further)
         PROMPTS.write(prompts_path(dataset), pa.Table.from_pylist(rows, schema=schema))
         IMAGES.write(
             images_path(dataset), [{"digest": sha256(data).hexdigest(), "bytes": data} for data in images]

@@ -21,7 +21,7 @@ from vouch.models.engine import ENGINES
 from vouch.models.requests import Session
 from vouch.pipeline.processor import TORCH, computed_on, fixed
 from vouch.tables.answered import RESPONSES, pin_path, read_pin
-from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
+from vouch.tables.asked import LETTERS, LIKELIHOOD, OUTPUTS, TEXT, WORDING
 
 REALDATA = Path(__file__).parents[3] / "shared" / "reference" / "realdata"
 
@@ -155,6 +155,20 @@ def test_a_model_that_is_asked_other_datasets_has_no_rows(quick: Project) -> Non
     assert [quick.rows(output) for output in OUTPUTS] == [[], [], []]
     quick.params["extract"]["datasets_of"] = {MODEL: ["other", "quiz"]}
     assert counts(quick.extract()) == (0, 2)
+
+
+def test_a_models_own_prompt_is_asked_of_it_and_nothing_of_others(quick: Project) -> None:
+    prompts, images = quiz(4, outputs=(LETTERS, TEXT))
+    mine = [row | {"text": f"Question: {row['text']}"} for row in prompts]
+    quick.ask(prompts, images)
+    assert counts(quick.extract()) == (0, 8)
+    of_all = quick.bytes()
+    for model, answers in (("another", (8, 0)), (MODEL, (0, 8))):
+        own = [{"models": [model]} | {column: row.get(column) for column in WORDING} for row in mine]
+        quick.ask([row | {"model_prompts": [one]} for row, one in zip(prompts, own, strict=True)], images)
+        assert counts(quick.extract()) == answers and (quick.bytes() == of_all) == (model != MODEL)
+    quick.ask(mine, images, "other")
+    assert counts(quick.extract("other")) == (8, 0) and quick.bytes("other") == quick.bytes()
 
 
 def test_new_temperatures_and_more_samples_ask_only_for_themselves(quick: Project) -> None:

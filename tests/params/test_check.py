@@ -44,6 +44,7 @@ def test_an_entry_may_name_variations_and_rows(small: dict[str, Any]) -> None:
         return check_params(small, "params.yaml").datasets["left"]
 
     assert checked().variations is None and checked().rows == "all"
+    assert checked(variants={"tiny_a": "yi", "tiny_b": None}).variants == {"tiny_a": "yi", "tiny_b": None}
     entry = checked(variations=["vs_s", "ls_n+vr_b_2"], rows="exchangeable")
     assert entry.variations == ["vs_s", "ls_n+vr_b_2"] and entry.rows == "exchangeable"
 
@@ -75,6 +76,20 @@ def test_outputs_are_those_of_the_entry_the_profile_or_the_template(small: dict[
         (
             {"outputs": ["letters"], "template": "reform_vqa", "variant": "likelihood"},
             "datasets.left.outputs: names letters, but template reform_vqa shows no options",
+        ),
+        ({"variants": {"tiny": "yi"}}, "datasets.left.variants: unknown name tiny; did you mean tiny_"),
+        (
+            {"variants": {"tiny_a": "yy"}},
+            "datasets.left.variants.tiny_a: vouch/prompts/templates/kostumov.yaml: no ",
+        ),
+        ({"variants": ["yi"]}, "datasets.left.variants: Input should be a valid dictionary"),
+        (
+            {"template": "azad_ai2d", "variants": {"tiny_a": "likelihoods"}},
+            "variants.tiny_a: all models are asked with `likelihoods`, or none; write it in `variant`",
+        ),
+        (
+            {"template": "azad_ai2d", "variant": "likelihoods", "variants": {"tiny_a": None}},
+            "variants.tiny_a: all models are asked with `likelihoods`, or none; write it in `variant`",
         ),
         ({"variations": ["vr_b+"]}, "unknown variation ; valid"),
         ({"rows": "some"}, "datasets.left.rows: Input should be 'all' or 'exchangeable', found 'some'"),

@@ -25,7 +25,7 @@ from PIL import Image
 
 from vouch.images.opening import Undecodable, render
 from vouch.pipeline.errors import UserError
-from vouch.tables.asked import ITEMS, KEPT, ORIGINAL, PROMPTS
+from vouch.tables.asked import ITEMS, KEPT, MODEL_PROMPTS, ORIGINAL, PROMPTS
 from vouch.tables.results import flags_of
 
 _CODEC = pa.Codec("gzip", compression_level=6)
@@ -223,7 +223,7 @@ OF_ITEMS = (
 )
 OF_PROMPTS = (
     *("variation", "effect", "system", "turns", "text", "response", "options", "order", "labels"),
-    *("answers", "images"),
+    *("answers", "images", MODEL_PROMPTS.name),
 )
 
 
@@ -268,19 +268,19 @@ def whole(item: Row, solved: Collection[str]) -> dict[str, Any]:
 
 
 def prompt(row: Row, number: int, variation: int, tiles: Mapping[str, Tile]) -> dict[str, Any]:
-    """A prompt as asked. number: of its item on the page. tiles: null for images that are not shown."""
+    """A prompt as asked, and as `own` models are asked it. number: of its item on the page. tiles: null for
+    images that are not shown."""
     shown = row["images"] or ()
     return _filled(
         {
             "item": number,
             "variation": variation,
             "effect": None if row["effect"] == KEPT else row["effect"],
-            "system": cut(row["system"], LONGEST),
-            "turns": [
-                [cut(turn["question"], LONGEST), cut(turn["answer"], LONGEST)] for turn in row["turns"] or ()
+            **_wording(row),
+            "own": [
+                _filled({"models": own["models"], "template": own["template"], **_wording(own)})
+                for own in row.get(MODEL_PROMPTS.name) or ()
             ],
-            "text": cut(row["text"], LONGEST),
-            "response": row["response"],
             "options": [cut(option, LONGEST) for option in row["options"] or ()],
             "order": row["order"],
             "labels": row["labels"],
@@ -289,6 +289,17 @@ def prompt(row: Row, number: int, variation: int, tiles: Mapping[str, Tile]) -> 
             "steps": [_steps(recipe) for recipe in shown],
         }
     )
+
+
+def _wording(row: Row) -> dict[str, Any]:
+    return {
+        "system": cut(row["system"], LONGEST),
+        "turns": [
+            [cut(turn["question"], LONGEST), cut(turn["answer"], LONGEST)] for turn in row["turns"] or ()
+        ],
+        "text": cut(row["text"], LONGEST),
+        "response": row["response"],
+    }
 
 
 def _steps(recipe: Row) -> str:

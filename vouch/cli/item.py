@@ -16,12 +16,14 @@ from vouch.pipeline.errors import UserError, check_name
 from vouch.pipeline.records import check_run, intact
 from vouch.tables.asked import (
     ITEMS,
+    MODEL_PROMPTS,
     ORIGINAL,
     OUTPUTS,
     PROMPTS,
     ImageStore,
     images_path,
     items_path,
+    prompt_for,
     prompts_path,
 )
 from vouch.tables.results import (
@@ -128,8 +130,8 @@ def _one(options: argparse.Namespace) -> str:
         images = ImageStore(intact(images_path(dataset)))
         written = write_images(options.images, prompts, images)
     if options.json:
-        named = {"dataset": dataset, "item": item, "prompts": list(prompts.values()), "answers": entries}
-        return as_json(named)
+        asked = [prompt_for(options.model, row) if options.model else row for row in prompts.values()]
+        return as_json({"dataset": dataset, "item": item, "prompts": asked, "answers": entries})
     text = question(dataset, item) + "\n" + screen(entries, list(prompts.values()), options.detail)
     return text + (f"images: {written} in {plain(options.images)}\n" if options.images else "")
 
@@ -140,8 +142,11 @@ def _solved_blind(dataset: str) -> Collection[str]:
     return solved_blind(BLIND.read(intact(path))) if path.exists() else ()
 
 
-AS_ASKED = ("system", "turns", "text", "response", "earlier", "options", "labels", "images")
-"""Columns of PROMPTS that a model is given."""
+AS_ASKED = (
+    *("system", "turns", "text", "response", "earlier", "options", "labels", "images"),
+    MODEL_PROMPTS.name,
+)
+"""Columns of PROMPTS that a model is given, or some models."""
 
 
 def prompts_of(dataset: str, item: str) -> dict[str, dict[str, Any]]:
@@ -150,7 +155,7 @@ def prompts_of(dataset: str, item: str) -> dict[str, dict[str, Any]]:
     prompts = {row["id"]: row for row in rows_of(PROMPTS, prompts_path(dataset), "item", [item])}
     original = next((row for row in prompts.values() if row["variation"] == ORIGINAL), None)
     for row in prompts.values():
-        unchanged = original is not None and all(row[name] == original[name] for name in AS_ASKED)
+        unchanged = original is not None and all(row.get(name) == original.get(name) for name in AS_ASKED)
         row["same_as_original"] = unchanged and row is not original
     return prompts
 

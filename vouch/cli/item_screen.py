@@ -4,7 +4,7 @@ Lines fit the terminal. The table has a line for each prompt; a block shows, of 
 or of all, the numbers behind the answer: logits and letter mass, or the text and how it was read.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from vouch.cli.item_answers import FLIPPED, NOT_FLIPPED
@@ -13,7 +13,7 @@ from vouch.cli.printing import Column, broken, cut, number, plain, plain_lines, 
 from vouch.metrics.metric import metrics
 from vouch.report.formatting import listed
 from vouch.tables.answered import LOW_MASS
-from vouch.tables.asked import KEPT, ORIGINAL, TEXT, images_path
+from vouch.tables.asked import KEPT, MODEL_PROMPTS, ORIGINAL, TEXT, images_path
 from vouch.tables.results import JUDGE, REFUSAL, SEVERAL, UNPARSED
 
 LINES = 8  # of a text; --detail shows all
@@ -51,8 +51,10 @@ def screen(entries: Sequence[Row], prompts: Sequence[Row] = (), detail: bool = F
 
     prompts: of the item. detail: every prompt as asked, and the blocks of all of them, whole.
     """
-    original = next((_words(one) for one in prompts if one["variation"] == ORIGINAL), "")
-    asked = "".join(_prompt(one, original) for one in prompts) + "\n" if detail and prompts else ""
+    words = {one["id"]: _words(one, {entry["model"] for entry in entries}) for one in prompts}
+    original = next((words[one["id"]] for one in prompts if one["variation"] == ORIGINAL), "")
+    shown = "".join(_prompt(one, words[one["id"]], original) for one in prompts)
+    asked = shown + "\n" if detail and prompts else ""
     if not entries:
         return asked + "no model was asked this question\n"
     notes = [*flips_by_model(entries), *_unchanged(prompts), *_uncalibrated(entries), *_meanings(entries)]
@@ -62,8 +64,8 @@ def screen(entries: Sequence[Row], prompts: Sequence[Row] = (), detail: bool = F
     return "".join(parts) + "\n" + "\n".join(blocks)
 
 
-def _prompt(prompt: Row, original: str) -> str:
-    """A prompt as it was asked, or what it shares with the original, of which `original` are the words."""
+def _prompt(prompt: Row, words: str, original: str) -> str:
+    """A prompt as it was asked, in its words, or what it shares with the original, whose are `original`."""
     heading = f"prompt {_code({**prompt, 'prompt': prompt['id']})}"
     if prompt["same_as_original"]:
         return wrapped(f"{heading}: the same as the original")
@@ -72,14 +74,25 @@ def _prompt(prompt: Row, original: str) -> str:
     }
     changed = ", ".join(f"{name} {severity}" if severity else name for name, severity in steps.items())
     heading += f" (images: {changed})" if changed else ""
-    words = _words(prompt)
     if prompt["variation"] != ORIGINAL and words == original:
         return wrapped(f"{heading}: the words of the original")
     return wrapped(f"{heading}, as asked:") + words
 
 
-def _words(prompt: Row) -> str:
-    """The words of a prompt in lines; who says them, if it is more than a question."""
+def _words(prompt: Row, models: Collection[str]) -> str:
+    """The words of a prompt as the models are asked it: in common, then those of models with their own."""
+    left, text = set(models), ""
+    for one in prompt.get(MODEL_PROMPTS.name) or ():
+        if names := sorted(left.intersection(one["models"])):
+            whose = "its" if len(names) == 1 else "their"
+            asked = f"{listed(names)}: asked with {whose} own prompt (template {one['template']})"
+            text += wrapped(asked, "  ") + _wording(one)
+            left.difference_update(names)
+    return _wording(prompt) + text if left or not text else text
+
+
+def _wording(prompt: Row) -> str:
+    """The words in lines; who says them, if it is more than a question."""
     parts = [("system", prompt["system"])]
     for turn in prompt["turns"] or ():
         parts += [("user", turn["question"]), ("model", turn["answer"])]

@@ -182,26 +182,25 @@ def long_name(variation: str) -> str:
 def left_out(rows: Iterable[Row], every: Iterable[Row] = ()) -> str:
     """A line for each model, dataset and request type of these rows that is left out of claims, or empty.
 
-    every: rows of all variations, for which a line names the models that were not asked on a dataset.
+    every: rows of all variations, for which a line names the models that were not asked on a dataset. Another
+    line names models that were asked with prompts of their own.
     """
-    from vouch.report.caveats import NOTE, never_asked, remedy, without_answers
+    from vouch.report.caveats import NOTE, never_asked, own_prompts, remedy, without_answers
 
     rows = list(rows)
     left = sorted(unranked(rows), key=lambda key: (key[1], key[0], key[2]))
     problems = {place: _problem(place) for place in unanswered_places(rows)}
-    asked = _places(rows)
+    asked, known = _places(rows), _places(every)
+    try:
+        params = loads(Path(PARAMS).read_text("utf-8"), PARAMS)
+        notes = never_asked(known, params["extract"].get("datasets_of") or {})
+        notes += own_prompts(asked, params["datasets"])
+    except (OSError, UserError, KeyError, TypeError, AttributeError):  # params.yaml is not there, or wrong
+        notes = never_asked(known, {})
     return paragraphs(
         f"{dataset}: {model} {NOTE[output]}. {remedy(output, {each[2] for each in asked[dataset]})}"
         for model, dataset, output in left
-    ) + paragraphs([*without_answers(problems, asked), *never_asked(_places(every), _limits())])
-
-
-def _limits() -> Mapping[str, Collection[str]]:
-    """Models that params.yaml limits to some datasets, with these; empty if it cannot be read."""
-    try:
-        return loads(Path(PARAMS).read_text("utf-8"), PARAMS)["extract"]["datasets_of"] or {}
-    except (OSError, UserError, KeyError, TypeError):
-        return {}
+    ) + paragraphs([*without_answers(problems, asked), *notes])
 
 
 def _places(rows: Iterable[Row]) -> Mapping[str, Collection[Place]]:

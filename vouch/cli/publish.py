@@ -23,7 +23,7 @@ from vouch.pipeline.files import replacing, write_text
 from vouch.pipeline.hub import BRANCH, one_line
 from vouch.pipeline.records import intact
 from vouch.tables.answered import RESPONSES, letters_path
-from vouch.tables.asked import ITEMS, ORIGINAL, OUTPUTS, PROMPTS, items_path, prompts_path
+from vouch.tables.asked import ITEMS, ORIGINAL, OUTPUTS, PROMPTS, items_path, prompt_for, prompts_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,7 +59,7 @@ def run_export(options: argparse.Namespace) -> int:
     check_name("dataset", options.dataset, [path.name for path in folder.parent.glob("*")], folder.parent)
     known = {path.name.partition(".")[0] for path in folder.glob("*.parquet")}
     check_name("model", options.model, known, folder)
-    prompts = _prompts(options.dataset, options.variation)
+    prompts = _prompts(options.dataset, options.variation, options.model)
     output, answers_by_prompt = _answers(options, prompts)
     answers = {prompt: answer for prompt, answer in answers_by_prompt.items() if answer}
     items = {item["id"]: item for item in ITEMS.read(intact(items_path(options.dataset))).to_pylist()}
@@ -72,11 +72,11 @@ def run_export(options: argparse.Namespace) -> int:
     return 0
 
 
-def _prompts(dataset: str, variation: str) -> dict[str, Prompt]:
+def _prompts(dataset: str, variation: str, model: str) -> dict[str, Prompt]:
     path = prompts_path(dataset)
     rows = PROMPTS.read(intact(path)).to_pylist()
     check_name("variation", variation, {row["variation"] for row in rows}, path)
-    return {row["id"]: row for row in rows if row["variation"] == variation}
+    return {row["id"]: prompt_for(model, row) for row in rows if row["variation"] == variation}
 
 
 def _answers(

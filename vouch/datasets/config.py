@@ -67,9 +67,9 @@ class DatasetEntry(BaseModel):
     loader: a file of vouch/datasets/loaders. source: file or folder, or vouch/datasets/fetch to download from
     `origin`. settings: the loader's own. sample: use only a part. options: null keeps those of the
     source. For `vary` (vouch/prompts/config.py says more): template, a file of
-    vouch/prompts/templates; variant, one of its variants; outputs, what questions with options are asked for,
-    in place of what the profile or the template says; variations, in place of the profile's; rows. For
-    `browse`: images, whether item pages may show the dataset's images.
+    vouch/prompts/templates; variant, one of its variants; variants, those of single models; outputs, what
+    questions with options are asked for, in place of what the profile or the template says; variations, in
+    place of the profile's; rows. For `browse`: images, whether item pages may show the dataset's images.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -82,6 +82,9 @@ class DatasetEntry(BaseModel):
         'the above"'
     )
     variant: str | None = None
+    variants: dict[str, str | None] = Field(
+        default={}, description="variants of the template for single models; null asks a model without one"
+    )
     outputs: list[Output] | None = Field(default=None, min_length=1)
     settings: dict[str, Any] = {}
     sample: Subset | None = None

@@ -25,9 +25,9 @@ from vouch.metrics.text.judge import UNDECIDED, OpenAnswer, key
 from vouch.metrics.text.parsers import read
 from vouch.metrics.text.reader.options import Choices
 from vouch.metrics.text.reader.reader import shortened
-from vouch.metrics.text.texts import asks_confidence, choices_of, stated
+from vouch.metrics.text.texts import choices_of, stated
 from vouch.tables.answered import TEXT
-from vouch.tables.asked import ITEMS, ORIGINAL, PROMPTS, items_path, prompts_path
+from vouch.tables.asked import ITEMS, ORIGINAL, PROMPTS, VERBALISED, items_path, prompts_path, read_as
 
 OF_TEXTS = ("prompt", "temperature", "text")
 OF_PROMPTS = ("id", "item", "variation", "options", "labels", "effect", "template")
@@ -130,4 +130,4 @@ def _greedy(texts: pa.Table, prompts: pa.Table) -> Iterator[tuple[Mapping[str, A
     for answer in texts.to_pylist():
         prompt, text = by_id.get(answer["prompt"]), answer["text"]
         if prompt is not None and answer["temperature"] == 0 and text is not None:
-            yield prompt, stated(text)[0] if asks_confidence(prompt["template"]) else text
+            yield prompt, stated(text)[0] if read_as(prompt["template"]) == VERBALISED else text

@@ -60,7 +60,7 @@ from vouch.metrics.repeated_prompts import (
 from vouch.metrics.responses import Array, Floats, Ints, entropy
 from vouch.metrics.tables import PROTOCOLS
 from vouch.metrics.text.grading import read_samples, sampled_agreement
-from vouch.metrics.text.texts import VERBALISED, TextBlock
+from vouch.metrics.text.texts import TextBlock
 from vouch.metrics.uncertainty import (
     CONFIDENCE,
     FESTA,
@@ -84,6 +84,7 @@ from vouch.tables.asked import (
     P_TRUE,
     SWAPPED,
     TEXT,
+    VERBALISED,
 )
 
 declare(

@@ -26,9 +26,11 @@ from vouch.tables.asked import (
     EARLIER_OPTIONS,
     LETTERS,
     LIKELIHOOD,
+    MODEL_PROMPTS,
     OUTPUTS,
     PROMPTS,
     TEXT,
+    prompt_for,
     prompts_path,
     repeats,
 )
@@ -37,24 +39,26 @@ from vouch.tables.marks import in_words, marked, without_figure
 ROWS = 1024  # in memory at a time
 _COLUMNS = [
     *("id", "item", "variation", "system", "turns", "text", "response", "earlier", "options", "labels"),
-    *("images", "outputs", "max_tokens", "order", EARLIER_OPTIONS.name),
+    *("images", "outputs", "max_tokens", "order", EARLIER_OPTIONS.name, MODEL_PROMPTS.name),
 ]
 
 
 class PromptTable:
-    """All prompts of a dataset, in their order; none if it is not `asked`.
+    """All prompts of a dataset as a model is asked them, in their order; none if it is not `asked`.
 
     max_tokens: of a text whose prompt sets no cap. sees: whether the model takes images; if not, prompts are
     without them.
     """
 
-    def __init__(self, dataset: str, max_tokens: int, asked: bool = True, sees: bool = True) -> None:
-        self._path = prompts_path(dataset)
+    def __init__(
+        self, dataset: str, model: str, max_tokens: int, asked: bool = True, sees: bool = True
+    ) -> None:
+        self._path, self._model = prompts_path(dataset), model
         self._max_tokens, self._asked, self._sees = max_tokens, asked, sees
 
     def __iter__(self) -> Iterator[Prompt]:
-        for row, prompt in enumerate(self._rows(_COLUMNS)):
-            prompt["row"] = row
+        for row, stored in enumerate(self._rows(_COLUMNS)):
+            prompt = prompt_for(self._model, stored) | {"row": row}
             prompt["max_tokens"] = prompt["max_tokens"] or self._max_tokens
             yield prompt if self._sees else without_images(prompt)
 

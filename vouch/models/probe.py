@@ -41,7 +41,8 @@ class Probe:
 def asked(pin: Pin, config: ExtractConfig, dataset: str) -> list[Probe]:
     """One prompt of each request type. Raises UserError if there are no prompts."""
     session = Session(pin, config)
-    prompts = PromptTable(dataset, session.max_tokens, config.asks(pin.model, dataset), pin.sees)
+    asks = config.asks(pin.model, dataset)
+    prompts = PromptTable(dataset, pin.model, session.max_tokens, asks, pin.sees)
     packs = chain.from_iterable(groups(prompts, {}, session.keys(dataset)))
     first = _first(islice(packs, MOST))
     store, recorder = ImageStore(images_path(dataset)), _Recorder()

@@ -98,7 +98,8 @@ class DatasetRequests:
         self.label = f"{model.name} {name}"
         self.caches = {output: model.cache(output, name) for output in OUTPUTS}
         self.keys = model.keys(name)
-        self.prompts = PromptTable(name, model.max_tokens, model.config.asks(model.name, name), model.sees)
+        asked = model.config.asks(model.name, name)
+        self.prompts = PromptTable(name, model.name, model.max_tokens, asked, model.sees)
         self.replies: dict[str, OwnReply | None] = {}
         self.unsupported: dict[str, str] = {}
 

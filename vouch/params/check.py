@@ -21,9 +21,9 @@ from vouch.pipeline.errors import UserError, did_you_mean, refusal, rename_key, 
 from vouch.pipeline.validation import parsed, validated
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.combination import load_variation
-from vouch.prompts.config import config_of
+from vouch.prompts.config import config_of, template_name
 from vouch.prompts.template import read_template
-from vouch.tables.asked import LETTERS, ORIGINAL, OUTPUTS, P_TRUE
+from vouch.tables.asked import LETTERS, ORIGINAL, OUTPUTS, P_TRUE, read_as
 
 TRAINED = Path("data/trained")
 PINS = "data/models/NAME.json"
@@ -151,6 +151,7 @@ def _check_entry(name: str, entry: DatasetEntry, project: Project) -> Problems:
             yield f"{key}: names {LETTERS}, but template {entry.template} shows no options; leave it out"
     except UserError as error:
         yield f"datasets.{name}.variant: {error}"
+    yield from _check_variants(entry, project, f"datasets.{name}.variants")
     loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
     _, problems = parsed(loader.Settings, entry.settings)
     yield from (f"datasets.{name}.settings: {problem}" for problem in problems)
@@ -170,6 +171,20 @@ def kinds_of_questions(entry: DatasetEntry) -> Collection[str]:
         return ("choice",)
     kinds: Collection[str] = loader.kinds(loader.Settings.model_validate(entry.settings))
     return kinds
+
+
+def _check_variants(entry: DatasetEntry, project: Project, key: str) -> Problems:
+    """The stage vary checks what such a variant changes of each prompt."""
+    yield from _known(entry.variants, project.models, key)
+    for model, variant in entry.variants.items():
+        try:
+            read_template(entry.template, variant)
+        except UserError as error:
+            yield f"{key}.{model}: {error}"
+            continue
+        read = {read_as(template_name(entry.template, one)) for one in (entry.variant, variant)}
+        if len(read) > 1:
+            yield f"{key}.{model}: all models are asked with `{max(read)}`, or none; write it in `variant`"
 
 
 def written(params: Any) -> list[str]:

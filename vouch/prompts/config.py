@@ -37,6 +37,15 @@ class DatasetPrompts(BaseModel):
         return template_name(self.template, self.variant)
 
 
+def models_of_variants(entry: Mapping[str, Any]) -> dict[str | None, list[str]]:
+    """By variant, the models of a dataset's entry that are asked with another one than the rest."""
+    models: dict[str | None, list[str]] = {}
+    for model, variant in sorted((entry.get("variants") or {}).items()):
+        if variant != entry.get("variant"):
+            models.setdefault(variant, []).append(model)
+    return models
+
+
 def template_name(template: str, variant: str | None) -> str:
     """A template and its variant in one name."""
     return template if variant is None else f"{template}_{variant}"

@@ -1,8 +1,8 @@
 """Warnings about models whose scored answers may not be those that they would really give.
 
 They say which models claims leave out, which rate is too high and what to do (vouch/metrics/unranked.py has
-the limits); which models have no answers of a request type, and why; how far undecided texts may move an
-accuracy; what a judge and people decided and how well they agree.
+the limits); which models have no answers of a request type, and why; which were asked with their own prompts;
+how far undecided texts may move an accuracy; what a judge and people decided and how well they agree.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +21,7 @@ from vouch.metrics.unranked import (
     Place,
     away_rate,
 )
+from vouch.prompts.config import models_of_variants, template_name
 from vouch.report import formatting
 from vouch.report.formatting import bracketed, number, percent
 from vouch.tables.asked import LETTERS, OUTPUTS, TEXT
@@ -65,6 +66,7 @@ def left_out(evidence: "Evidence", datasets: Sequence[str]) -> list[str]:
         *warnings,
         *without_answers(problems, asked),
         *never_asked(asked, limits, setup.get("models") or ()),
+        *own_prompts(asked, setup.get("datasets") or {}),
     ]
 
 
@@ -85,6 +87,29 @@ def never_asked(
             if dataset in limits.get(model, (dataset,)):
                 of_models.setdefault(model, []).append(dataset)
     return [f"{who} no answers to {where}: its files have none." for who, where in _who_and_where(of_models)]
+
+
+def own_prompts(
+    asked: Mapping[str, Collection[Place]], entries: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    """Which models were asked with prompts of their own, on datasets where not all models have the same.
+
+    asked: by dataset, all places. entries: of params.yaml, by dataset.
+    """
+    of_models: dict[tuple[str, ...], list[str]] = {}
+    for dataset, places in asked.items():
+        entry, models = entries.get(dataset) or {}, {model for model, *_ in places}
+        variants = models_of_variants(entry)
+        own = {model: one for one, named in variants.items() for model in named if model in models}
+        if len({own.get(model, entry.get("variant")) for model in models}) > 1:
+            names = (f"{model} (template {template_name(entry['template'], own[model])})" for model in own)
+            of_models.setdefault(tuple(names), []).append(dataset)
+    return [
+        f"On {formatting.listed(where, 3)}, {formatting.listed(names)} "
+        f"{'was asked with its own prompt' if len(names) == 1 else 'were asked with their own prompts'}: a "
+        "difference to another model is one of model and prompt together."
+        for names, where in of_models.items()
+    ]
 
 
 def without_answers(problems: Mapping[Place, str], asked: Mapping[str, Collection[Place]]) -> list[str]:

@@ -9,11 +9,11 @@ that were left out.
 
 import re
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -230,10 +230,42 @@ EARLIER_OPTIONS = pa.field("earlier_options", pa.list_(pa.list_(pa.string())))
 repeats them, in the item's own order; an empty list if it repeats answers word by word. Only in tables with a
 variation that repeats options."""
 
+WORDING = ("template", "system", "turns", "text", "response")
+"""The columns of PROMPTS that a model's own prompt may have otherwise."""
+MODEL_PROMPTS = pa.field(
+    "model_prompts",
+    pa.list_(
+        pa.struct([("models", pa.list_(pa.string())), *(PROMPTS.schema.field(name) for name in WORDING)])
+    ),
+)
+"""A further column of PROMPTS: for each variant of the template that only some `models` are asked with, the
+columns WORDING. Only in tables of datasets with `variants`."""
 
-def prompts_schema(repeats_options: bool) -> pa.Schema:
-    """Columns of PROMPTS. repeats_options: whether a variation repeats the options that the model chose."""
-    return PROMPTS.schema.append(EARLIER_OPTIONS) if repeats_options else PROMPTS.schema
+
+def prompts_schema(repeats_options: bool, model_prompts: bool = False) -> pa.Schema:
+    """Columns of PROMPTS. repeats_options: whether a variation repeats the options that the model chose.
+    model_prompts: whether some models are asked with their own prompts."""
+    further = {EARLIER_OPTIONS: repeats_options, MODEL_PROMPTS: model_prompts}
+    return pa.schema([*PROMPTS.schema, *(column for column, has in further.items() if has)])
+
+
+def prompt_for(model: str, prompt: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of PROMPTS, or some columns of it, as a model is asked it."""
+    asked = dict(prompt)
+    for own in asked.pop(MODEL_PROMPTS.name, None) or ():
+        if model in own["models"]:
+            asked |= {column: own[column] for column in WORDING if column in asked}
+    return asked
+
+
+VERBALISED, STATED_LIKELIHOODS = "verbalised", "likelihoods"
+
+
+def read_as(template: str | None) -> str:
+    """How texts to a template are read, by its name and variant: VERBALISED, for how sure the model says that
+    it is; STATED_LIKELIHOODS, for how likely it calls each option; empty, for neither."""
+    names = (VERBALISED, STATED_LIKELIHOODS)
+    return next((name for name in names if f"_{template}".endswith(f"_{name}")), "")
 
 
 def image_revision(operation: str) -> int:

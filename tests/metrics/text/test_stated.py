@@ -8,9 +8,9 @@ import pytest
 
 from tests.metrics.text.test_texts import choice, question, scored
 from tests.prompts.rows import laid_out
-from vouch.metrics.text.texts import asks_confidence, stated
+from vouch.metrics.text.texts import stated
 from vouch.prompts.template import read_template
-from vouch.tables.asked import LETTERS, TEXT
+from vouch.tables.asked import LETTERS, TEXT, read_as
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_without_the_template_a_percentage_is_an_answer() -> None:
     assert not any(score == "verbalised" for _, score, _ in metrics)
     assert outcomes[1]["correct"] and outcomes[1]["answer"] == "80%"
     names = {"verbalised": True, "mine_verbalised": True, "plain": False, "nonverbalised": False, None: False}
-    assert {name: asks_confidence(name) for name in names} == names
+    assert {name: read_as(name) == "verbalised" for name in names} == names
 
 
 def test_the_template_asks_for_the_letter_first_and_its_logits() -> None:

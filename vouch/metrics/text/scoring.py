@@ -46,10 +46,10 @@ from vouch.metrics.text.grading import (
 )
 from vouch.metrics.text.judge import Verdicts, judged_rows
 from vouch.metrics.text.parsers import first_mark
-from vouch.metrics.text.texts import VERBALISED, Numbers, TextBlock
+from vouch.metrics.text.texts import Numbers, TextBlock
 from vouch.metrics.uncertainty import clustered_entropy
 from vouch.metrics.unranked import ACCURACY_RULES, JUDGED_RATE, UNDECIDED_RATE
-from vouch.tables.asked import OWN
+from vouch.tables.asked import OWN, VERBALISED
 from vouch.tables.results import JUDGE, REFUSAL, SEVERAL, UNPARSED
 
 TRUE = 0

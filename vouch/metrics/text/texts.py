@@ -22,11 +22,9 @@ from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.text.numbers import number
 from vouch.metrics.text.reader.options import Choices
 from vouch.pipeline.errors import UserError
-from vouch.tables.asked import KEPT, TEXT
+from vouch.tables.asked import KEPT, STATED_LIKELIHOODS, TEXT, VERBALISED, read_as
 from vouch.tables.thoughts import apart
 
-VERBALISED = "verbalised"
-LIKELIHOODS = "likelihoods"
 _NUMBER = re.compile(
     r"(?<!\d)(?<!\d[.,/:^\u2013-])(?<!\d\s[\u2013-]\s)(?<!\d\sto\s)(?<!\d\sand\s)(?<!\s[-\u2212<>])(?P<share>\d{1,3}(?:[.,]\d{1,6})?|\.\d{1,6})"
     r"(?:\s?(?P<percent>%|\uff05|percent\b|per cent\b)"
@@ -77,15 +75,10 @@ _BEFORE = " \t\n,;:-([|\u2013\u2014"
 _RANK_LABELLED, _RANK_SURE, _RANK_ASIDE = 3, 2, 1
 
 
-def asks_confidence(template: str | None) -> bool:
-    """Whether a template, by its name and variant, asks how sure the model is."""
-    return f"_{template}".endswith(f"_{VERBALISED}")
-
-
 def asking_likelihoods(prompts: pa.Table) -> pa.Table:
     """The prompts whose template or variant asks for the likelihood of every option (likelihoods.py)."""
     names = prompts["template"].to_pylist()
-    return prompts.filter(pa.array([f"_{name}".endswith(f"_{LIKELIHOODS}") for name in names], pa.bool_()))
+    return prompts.filter(pa.array([read_as(name) == STATED_LIKELIHOODS for name in names], pa.bool_()))
 
 
 def stated(text: str) -> tuple[str, float | None]:
@@ -303,7 +296,7 @@ def _block(
     mask = pa.array(answered)
     answers, prompts, items = (part.filter(mask) for part in (found.answers, found.prompts, found.items))
     names, texts = prompts["id"].to_pylist(), answers["text"].to_pylist()
-    asked = [asks_confidence(name) for name in prompts["template"].to_pylist()]
+    asked = [read_as(name) == VERBALISED for name in prompts["template"].to_pylist()]
     apart = [stated(text) if asks else (text, None) for text, asks in zip(texts, asked, strict=True)]
     with_it = {name for name, asks in zip(names, asked, strict=True) if asks}
     return TextBlock(

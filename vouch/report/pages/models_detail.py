@@ -7,7 +7,6 @@ import pandas as pd
 from markupsafe import Markup
 
 from vouch.metrics.conformal.scores import SCORES
-from vouch.metrics.text.texts import VERBALISED
 from vouch.metrics.unranked import READING
 from vouch.report import formatting
 from vouch.report.caveats import undecided
@@ -30,7 +29,7 @@ from vouch.report.table import (
     percent,
     rounded,
 )
-from vouch.tables.asked import ORIGINAL, OUTPUTS
+from vouch.tables.asked import ORIGINAL, OUTPUTS, VERBALISED
 from vouch.tables.asked import TEXT as OUTPUT
 from vouch.tables.results import OVERALL
 

@@ -190,8 +190,19 @@ const view = (() => {
       only ? null : make("p", { class: "who", text: who }), said("pre", text)]));
   };
 
+  // The wording for the models whose answers are drawn: that of all, then that of models with prompts of their own.
+  const asked = (index, prompt, shown) => {
+    const names = shown.map((number) => index.models[number]);
+    const own = (prompt.own ?? []).map((one) => ({ ...one, models: one.models.filter((name) => names.includes(name)) }))
+      .filter((one) => one.models.length);
+    const apart = own.flatMap((one) => one.models);
+    const common = !own.length || names.some((name) => !apart.includes(name)) ? [wording(prompt)] : [];
+    return [...common, ...own.flatMap((one) => [make("p", { class: "note",
+      text: `${one.models.join(", ")}: asked with ${one.models.length === 1 ? "its" : "their"} own prompt (template ${one.template})` }), wording(one)])];
+  };
+
   // Whether a variation changed nothing. Without its images that cannot be said.
-  const AS_ASKED = ["system", "turns", "text", "response", "options", "labels", "steps", "tiles"];
+  const AS_ASKED = ["system", "turns", "text", "response", "options", "labels", "steps", "tiles", "own"];
   const unchanged = (prompt, original) => original && prompt !== original && (prompt.tiles ?? []).every(Boolean)
     && AS_ASKED.every((name) => JSON.stringify(prompt[name]) === JSON.stringify(original[name]));
 
@@ -209,7 +220,7 @@ const view = (() => {
     const shownThere = (prompt.tiles ?? []).map((tile, at) => [tile,
       `Image ${at + 1} as ${name} shows it${prompt.steps[at] ? `: ${prompt.steps[at]}` : ""}`]);
     if (shownThere.length) box.append(pictures(dataset, shownThere));
-    box.append(wording(prompt));
+    box.append(...asked(index, prompt, shown));
     box.append(...replies(index, item, prompt, shown));
     return box;
   };
