@@ -370,6 +370,29 @@ def test_dialogues(project) -> None:
     assert (plain[0]["question"], plain[0]["options"]) == ("is it a Cat?", ["no", "yes it is"])
 
 
+def test_a_dialogue_is_read_at_a_time(project, monkeypatch) -> None:
+    """VisDial's file is longer than any one value may be, and is one object under `data`."""
+    dialogue(project)
+    path = project.source / DATA / "VisDial/Visdial_1.0_val_v1.2.json"
+    content = json.loads(path.read_text("utf-8"))
+    data = content["data"]
+    content["data"] = {
+        "dialogs": data["dialogs"] * 20,
+        **{key: data[key] for key in ("questions", "answers")},
+    }
+    path.write_text(json.dumps(content), "utf-8")
+    monkeypatch.setattr("vouch.datasets.read.json_rows._CHUNK", 256)
+    monkeypatch.setattr("vouch.datasets.read.json_rows._LONGEST", 1024)
+    assert path.stat().st_size > 9 * 1024 and len(items(project, "visdial")) == 80
+    for broken in ({**data, "dialogs": 5}, {**data, "answers": 5}, 5):
+        path.write_text(json.dumps({**content, "data": broken}), "utf-8")
+        with pytest.raises(UserError, match="has no lists dialogs, questions and answers"):
+            items(project, "visdial")
+    path.write_text(json.dumps({**content, "annotations": []}), "utf-8")
+    with pytest.raises(UserError, match="has lists of rows under data and annotations"):
+        items(project, "visdial")
+
+
 @pytest.mark.parametrize("round_", [
     {"question": 9}, {"answer": 3}, {"answer_options": [0, -1]}, {"answer": None}, {"answer": 1.7}, {"answer": True},
     {"answer_options": 5},
