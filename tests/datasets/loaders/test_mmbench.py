@@ -115,6 +115,23 @@ def test_parquet_of_the_hub(project, monkeypatch, tmp_path):
         project.prepare("mmbench", REMOTE)
 
 
+def test_the_later_edition_of_the_hub(project):
+    """`lmms-lab/MMBench`, config en: indices are texts, and what is missing is `nan`."""
+    types = {**TYPES, "index": pa.string(), "L2-category": pa.string()}
+    del types["l2-category"]
+    missing = {"image": cell(3), "hint": "nan", "D": "nan", "comment": "nan"}
+    rows = [row(index="241", **missing), row(index="1000241", C="nan", **{**missing, "hint": "Look."})]
+    parquet(project.source / "en/dev-00000-of-00001.parquet", types, *rows)
+    project.entry = {"origin": {"hub": "lmms-lab/MMBench", "config": "en", "split": "dev"}}
+    items = project.prepare("mmbench", expect={"items": 2, "groups": 1})["items"].to_pylist()
+    assert [(item["id"], item["hint"], item["options"]) for item in items] == [
+        ("241", None, ["x", "y", "z"]),
+        ("1000241", "Look.", ["x", "y"]),
+    ]
+    with pytest.raises(UserError, match=r"items: 4,329 expected, 2 found"):
+        project.prepare("mmbench")
+
+
 def test_tsv_of_an_address(project, monkeypatch, tmp_path):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     data = tsv(tmp_path / "x.tsv", row(), row(index=2)).read_bytes()

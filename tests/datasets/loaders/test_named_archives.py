@@ -111,7 +111,12 @@ def test_ai2d_in_parquet(project):
 def ood(**changes):
     """A question in the form that the programs of the source's authors and of Kostumov et al. read: the first
     shows the options and asks for A or B, both take the digit from `text_answer`."""
-    base = {"image": "phase-1/a.png", "question": "How many cars?", "answer": "A", "answer_type": "number"}
+    base = {
+        "image": "phase-1/images/a_+_b.jpg",
+        "question": "How many cars?",
+        "answer": "A",
+        "answer_type": "number",
+    }
     more = {"text_answer": "2", "options": ["There are 2", "There are 4"], "situation": "weather"}
     return {**base, **more, "phase": "phase-1", **changes}
 
@@ -122,9 +127,9 @@ def test_oodcv(project):
     ]  # fmt: skip
     archive(
         project.source / "safety_evaluation_benchmark_datasets.zip",
-        {"safety/ood/oodcv-vqa/oodcv-vqa.json": questions},
+        {"safety_evaluation_benchmark_datasets/ood/oodcv-vqa/oodcv-vqa.json": questions},
     )
-    picture = project.source / "images/phase-1/a.png"
+    picture = project.source / "images/phase-1/images/a_+_b.jpg"
     picture.parent.mkdir(parents=True)
     picture.write_bytes(png())
     items = project.prepare("oodcv_vqa", expect=None)["items"].to_pylist()
@@ -134,7 +139,7 @@ def test_oodcv(project):
     ]
     assert items[0]["options"] == ["There are 2", "There are 4"]
     picture.unlink()
-    with pytest.raises(UserError, match=r"question 2: no file 'phase-1/a\.png' in toy"):
+    with pytest.raises(UserError, match=r"question 2: no file 'phase-1/images/a_\+_b\.jpg' in toy"):
         project.prepare("oodcv_vqa", expect=None)
 
 
@@ -145,7 +150,7 @@ def test_what_no_program_can_fetch_says_what_to_put_where(project, loader):
 
 
 def pair(**changes):
-    base = {"image_1": "dataset/transformed_states/a.jpg", "image_2": "dataset/transformed_states/b.jpg"}
+    base = {f"image_{number}": f"release_dataset/images/ripe fig/{number}.jpg" for number in (1, 2)}
     return {**base, "question": "Which fruit is riper?", "answer": "Right", "type": "State", **changes}
 
 
@@ -156,7 +161,7 @@ def test_compbench(project):
     path.write_text(json.dumps(annotations))
     archive(
         project.source / "images.zip",
-        {"transformed_states/a.jpg": png(1), "transformed_states/b.jpg": png(2)},
+        {f"transformed_states/release_dataset/images/ripe fig/{n}.jpg": png(n) for n in (1, 2)},
     )
     (state,) = project.prepare("compbench", expect=None, set="mit_state")["items"].to_pylist()
     (attribute,) = project.prepare("compbench", expect=None, set="mit_attribute")["items"].to_pylist()
@@ -178,15 +183,19 @@ def test_compbench(project):
         project.prepare("compbench", expect=None, set="mit_state")
 
 
-# set of PARC -> the folder and file of CompBench's annotations, and the type of a row
+# set of PARC -> the folder and file of CompBench's annotations, the type of a row, and where its images are: the
+# dataset's folder, which rows do not name, and the folder below it, which they do
 COMPBENCH = {
-    "mit_attribute": ("st_label/State_Transform_merged0_0_1000.json", "Color"),
-    "mit_state": ("st_label/State_Transform_merged0_0_1000.json", "State"),
-    "vaw_attribute": ("vaw_label/VAW_0_3133.json", "Size"),
-    "vaw_state": ("vaw_label/VAW_0_3133.json", "State"),
-    "depth": ("depth_label/depth_0_529_rebalanced.json", None),
-    "fashion": ("fashion_label/fashion_0_179.json", None),
-}
+    "mit_attribute": ("st_label/State_Transform_merged0_0_1000.json", "Color", "transformed_states",
+                      "release_dataset/images/verdant bush"),
+    "mit_state": ("st_label/State_Transform_merged0_0_1000.json", "State", "transformed_states",
+                  "release_dataset/images/coiled snake"),
+    "vaw_attribute": ("vaw_label/VAW_0_3133.json", "Size", "vaw", "att_obj_images/val/white_lamp"),
+    "vaw_state": ("vaw_label/VAW_0_3133.json", "State", "vaw", "att_obj_images/val/wet_hair"),
+    "depth": ("depth_label/depth_0_529_rebalanced.json", None, "nyu_depth_v2", "obj_images/test/lamp"),
+    "fashion": ("fashion_label/fashion_0_179.json", None, "fashionpedia",
+                "adj_obj_folder_pairs_images/val/frayed_jacket-quilted_jacket/frayed_jacket"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", COMPBENCH)
@@ -194,14 +203,15 @@ def test_each_set_of_compbench_has_its_own_rows(project, name):
     """A row of each of the six beside one another in one folder: a set takes its own alone, and none of the rows
     that CompBench left without an answer and a type."""
     written = {}
-    for number, (label, (file, kind)) in enumerate(COMPBENCH.items()):
-        row = pair(image_1=f"shown/{label}/a.jpg", image_2=f"shown/{label}/b.jpg", question=f"Of {label}?")
+    for number, (label, (file, kind, dataset, folder)) in enumerate(COMPBENCH.items()):
+        row = pair(image_1=f"{folder}/85.jpg", image_2=f"{folder}/1079.jpg", question=f"Of {label}?")
+        row |= {"adj": "large", "object": "lamp"} if label.startswith("vaw") else {}
         row |= {"type": kind, "answer": ("Left", "Right")[number % 2]}
         written.setdefault(file, []).append(row if kind else {k: row[k] for k in row if k != "type"})
-        for side in "ab":
-            path = project.source / f"images/shown/{label}/{side}.jpg"
+        for side in (0, 1):
+            path = project.source / f"images/{dataset}/{folder}/{(85, 1079)[side]}.jpg"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(png(2 * number + (side == "b")))
+            path.write_bytes(png(2 * number + side))
     for file, rows in written.items():
         path = project.source / file
         path.parent.mkdir(exist_ok=True)

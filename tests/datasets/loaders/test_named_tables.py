@@ -26,7 +26,9 @@ TYPES = {
     "mathvision": schema(
         "id question image answer solution subject", options=TEXTS, decoded_image=IMAGE, level=pa.int64()
     ),
-    "mmmu": schema("id question options explanation img_type answer question_type subfield", **IMAGES),
+    "mmmu": schema(
+        "id question options explanation img_type answer topic_difficulty question_type subfield", **IMAGES
+    ),
     "mmmu_pro": schema("id question options explanation img_type answer subject", **IMAGES),
     "ocrvqa": schema("image_id title genre", image=IMAGE, questions=TEXTS, answers=TEXTS),
     "realworldqa": schema("question answer", image=IMAGE),

@@ -168,7 +168,9 @@ TEXT = {"question_id": 1, "image": picture(), "question": ["a?", "b?"], "answer_
 DATES = {**TEXT, "question": "Date?", "answer_txt": ["1 May", "5/1"]}
 PAGE = {"question_id": 1, "image_id": picture(), "question": "Which?", "answer": ["a b", "c"]}
 GT_INFO = {"gt_info": {"0": "entailment", "1": "neutral", "2": "contradiction"}}
-CLEVR = record([RECORD] * 2, "2.0", "val", instructs=[f"Do {number}." for number in range(7)])
+CLEVR_ROWS = [RECORD, {**RECORD, "image": "CLEVR_val_000001.png", "img": picture()}]  # some name their image
+CLEVR = record(CLEVR_ROWS, "2.0", "val", instructs=[f"Do {number}." for number in range(7)])
+MP3D = {key: value for key, value in SIDES.items() if key != "question"} | {"questions": ["c?"]}
 COCO = "MSCOCO/image-text-"
 BARE = "COCO_Text/cocotext_core_open_ended"  # without its ending
 AOKVQA, WIKIHOW = "A-OKVQA/aokvqa_val_10p.json", "WikiHow/wikihow-image-text-selection-in-method-sampled.json"
@@ -187,7 +189,7 @@ READ: list[tuple[str, str, Any, dict[str, Any], list[dict[str, Any]]]] = [
         {"question": "b?"},
         {"question": "a?"},
     ]),
-    ("mp3d", "MP3D/mp3d_core_multiple_choice.json", record([{**SIDES, "questions": ["c?"]}], "2.0", "test"), {}, [
+    ("mp3d", "MP3D/mp3d_core_multiple_choice.json", record([MP3D], "2.0", "test"), {}, [
         {"question": "c?", "phrasings": [], "options": ["It is left", "It is right."]}
     ]),
     ("clevr", "CLEVR/clevr_core_multiple_choice.json", CLEVR, {}, [
@@ -228,6 +230,7 @@ READ: list[tuple[str, str, Any, dict[str, Any], list[dict[str, Any]]]] = [
     ("nocaps", "NoCaps/captions-sampled.json", shown("nocaps", annos=["x", "y"]), {}, [
         {"hint": None, "options": [], "answers": [], "references": ["x", "y"], "kind": "text"}
     ]),
+    ("flickr30k", "Flickr30K/captions-sampled.json", shown("flickr30k", annos=["x"]), {}, [{"references": ["x"]}]),
     ("cute80", "CUTE80/cute80_core_open_ended.json", record([TEXT, TEXT], "2.0", "test"), {}, [
         {"question": "a?", "references": ["STOP"], "kind": "text"}, {"question": "b?"},
     ]),
@@ -255,7 +258,7 @@ def test_rows_become_items(project, chosen, file, content, settings, expected) -
 BOXES = {**RECORD, "bbox": [[2, 3, 10.9, 8], [15, 5, 8, 6]]}
 BOXED = "MSCOCO/mos_core_multiple_choice.json"
 VISDIAL = "VisDial/Visdial_1.0_val_v1.2.json"
-LISTS = {"questions": ["q"], "answers": ["a", "b"], "dialogs": [{"image": picture(), "dialog": 5}]}
+LISTS = {"questions": ["q"], "answers": ["a", "b"], "dialogs": [{"image_base64": picture(), "dialog": 5}]}
 
 
 @pytest.mark.parametrize(
@@ -270,6 +273,7 @@ LISTS = {"questions": ["q"], "answers": ["a", "b"], "dialogs": [{"image": pictur
         ("a_okvqa", AOKVQA, record(["x"]), "row 0: question is missing"),
         ("a_okvqa", AOKVQA, record([{**VQA, "answer_options": "a"}]), "answer_options"),
         ("a_okvqa", AOKVQA, record([{**VQA, "answer": "c"}]), "answer 'c' is not one of its options"),
+        ("flickr30k", "Flickr30K/captions-sampled.json", shown("mscoco", annos=["x"]), "expected 'flickr30k'"),
         ("coco_mos", BOXED, record([{**BOXES, "bbox": BOXES["bbox"] * 3}], "2.0", "val2017"),
          "has 6 boxes, but at most 4 can be drawn"),
         ("visdial", VISDIAL, record(LISTS, "lvlm_1.2", "val2018"), "dialog is not a list of rounds"),
@@ -288,6 +292,28 @@ def test_boxes_are_drawn(project) -> None:
     (stored,) = project.prepare("reform", set="coco_mos", expect=None)["images"].to_pylist()
     with Image.open(io.BytesIO(stored["bytes"])) as image:
         assert set(image.convert("RGB").get_flattened_data()) == {(0, 0, 0), (255, 0, 0), (0, 128, 0)}
+
+
+def test_textocr_shows_the_text_alone(project) -> None:
+    """The source has whole images with a box; its authors cut it out, and draw the box for the grounded task."""
+    whole = Image.new("RGB", (30, 20))
+    whole.putpixel((6, 5), (9, 9, 9))
+    data = io.BytesIO()
+    whole.save(data, "PNG")
+    row = {**TEXT, "image": base64.b64encode(data.getvalue()).decode(), "bbox": [4.6, 3.2, 10.9, 8]}
+    file = "TextOCR/textocr_core_open_ended.json"
+    put(project, file, record([row], "2.0", "test"))
+    (stored,) = project.prepare("reform", set="textocr", expect=None)["images"].to_pylist()
+    with Image.open(io.BytesIO(stored["bytes"])) as image:
+        assert (image.size, image.getpixel((2, 2))) == ((11, 8), (9, 9, 9))
+    for box, reason in (([40, 3, 5, 5], "has no pixel of its image"), (None, "has no boxes")):
+        put(project, file, record([{**row, "bbox": box}], "2.0", "test"))
+        with pytest.raises(UserError, match=reason):
+            items(project, "textocr")
+    put(project, file, record([{**row, "bbox": [-3, 15, 100, 100]}], "2.0", "test"))
+    (stored,) = project.prepare("reform", set="textocr", expect=None)["images"].to_pylist()
+    with Image.open(io.BytesIO(stored["bytes"])) as image:
+        assert image.size == (30, 5), "no further than the image"
 
 
 NO_PLACES = [
@@ -321,7 +347,7 @@ def dialogue(project, **round_: Any) -> None:
     data = {
         "questions": ["is it a Cat", "what colour?"],
         "answers": ["red", "no", "blue", "yes it is"],
-        "dialogs": [{"image_id": 5, "image": picture(), "dialog": [first, second]}] * 2,
+        "dialogs": [{"image_id": 5, "image_base64": picture(), "dialog": [first, second]}] * 2,
     }
     put(project, "VisDial/Visdial_1.0_val_v1.2.json", record(data, "lvlm_1.2", "val2018"))
 
@@ -342,6 +368,29 @@ def test_dialogues(project) -> None:
     assert len({one["group"] for one in found}) == 2
     plain = items(project, "visdial", capitalize=False)
     assert (plain[0]["question"], plain[0]["options"]) == ("is it a Cat?", ["no", "yes it is"])
+
+
+def test_a_dialogue_is_read_at_a_time(project, monkeypatch) -> None:
+    """VisDial's file is longer than any one value may be, and is one object under `data`."""
+    dialogue(project)
+    path = project.source / DATA / "VisDial/Visdial_1.0_val_v1.2.json"
+    content = json.loads(path.read_text("utf-8"))
+    data = content["data"]
+    content["data"] = {
+        "dialogs": data["dialogs"] * 20,
+        **{key: data[key] for key in ("questions", "answers")},
+    }
+    path.write_text(json.dumps(content), "utf-8")
+    monkeypatch.setattr("vouch.datasets.read.json_rows._CHUNK", 256)
+    monkeypatch.setattr("vouch.datasets.read.json_rows._LONGEST", 1024)
+    assert path.stat().st_size > 9 * 1024 and len(items(project, "visdial")) == 80
+    for broken in ({**data, "dialogs": 5}, {**data, "answers": 5}, 5):
+        path.write_text(json.dumps({**content, "data": broken}), "utf-8")
+        with pytest.raises(UserError, match="has no lists dialogs, questions and answers"):
+            items(project, "visdial")
+    path.write_text(json.dumps({**content, "annotations": []}), "utf-8")
+    with pytest.raises(UserError, match="has lists of rows under data and annotations"):
+        items(project, "visdial")
 
 
 @pytest.mark.parametrize("round_", [
@@ -365,9 +414,9 @@ def tdiuc(project, numbers: range, kind: str = "utility_affordance") -> None:
         for n in numbers
     ]
     other = [{"question_id": 9999, "question_type": "absurd", "answers": []}]
-    put(project, "TDIUC/TDIUC_val_ques.json", {"questions": questions[::-1]})
-    put(project, "TDIUC/TDIUC_val_anns.json", {"annotations": answers + other})
-    put(project, f"TDIUC/choice_list/{kind}.json", [{"choice": f"a{n}"} for n in range(7)])
+    put(project, "TDIUC/TDIUC_val_ques.json", questions[::-1])
+    put(project, "TDIUC/TDIUC_val_anns.json", answers + other)
+    put(project, f"TDIUC/choice_list/{kind}.json", {"choice": [f"a{n}" for n in range(7)]})
 
 
 def test_tdiuc(project) -> None:
@@ -401,14 +450,20 @@ def test_yes_and_no(project) -> None:
 
 
 def test_coco_counting(project) -> None:
-    rows = [{"Image_ID": 3, "image": picture(), "Question": "How many?", "Answer": 2}]
-    put(project, "MSCOCO/object-counting-all.json", rows)
+    row = {"Image_ID": picture(), "Question": "How many cups?", "Answer": 2, "Resolved_COCO_category": "cup"}
+    put(project, "MSCOCO/object-counting-all.json", [row])
     put(project, "MSCOCO/objectCounting_answer_list/answer_list.json", {"choice": [1, 2, 3, 4, 5]})
     (item,) = items(project, "coco_counting")
     assert item["options"][3] == "2" and set(item["options"]) <= {"1", "2", "3", "4", "5"}
-    put(project, "MSCOCO/objectCounting_answer_list/answer_list.json", [1, 2, 3])
+    put(project, "MSCOCO/objectCounting_answer_list/answer_list.json", {"choice": [1, 2, 3]})
     with pytest.raises(UserError, match="its pool has 2 other answers, fewer than the 3 to draw"):
         items(project, "coco_counting")
+    put(project, "MSCOCO/objectCounting_answer_list/answer_list.json", [{"choice": [1, 2, 3, 4]}])
+    assert items(project, "coco_counting")[0]["options"][3] == "2", "the same to the authors' reader"
+    for other in ([1, 2, 3, 4], [{"choice": 1}], {"choice": []}, {"choice": [None] * 4}):
+        put(project, "MSCOCO/objectCounting_answer_list/answer_list.json", other)
+        with pytest.raises(UserError, match=r"answer_list\.json: no list `choice` of answers"):
+            items(project, "coco_counting")
 
 
 # ---- counts and sources -------------------------------------------------------------------------------

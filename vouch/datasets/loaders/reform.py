@@ -4,7 +4,8 @@
 any subfolders. Images are base64 texts in the rows.
 
 The authors draw at run time without a seed; here they are drawn once, by `settings.seed` and question id:
-wrong options of TDIUC and of COCO counting are drawn from the set's own pool. Boxes are drawn into images.
+wrong options of TDIUC and of COCO counting are drawn from the set's own pool. Boxes are drawn into images;
+of TextOCR's images, only the part in the box is shown.
 If a family's instruction is itself the question, the item's question is a short one with the same meaning,
 so that other templates can ask it; the subject of the instruction (a caption, a claim) becomes the hint.
 """
@@ -21,7 +22,7 @@ from pydantic import Field
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
 from vouch.datasets.read import json_rows
 from vouch.datasets.read.files import File, Row, SourceFiles, items
-from vouch.datasets.read.images import with_boxes
+from vouch.datasets.read.images import cropped, with_boxes
 from vouch.pipeline.errors import UserError, did_you_mean
 
 TABLE = Path(__file__).parents[1] / "read/reform.csv"
@@ -38,7 +39,8 @@ class ReformSet:
     full, sample: rows (or dialogues) of the whole set, as the paper counts them, and of the part that the
     authors ran; several if the sources contradict each other, empty if unknown. Some follow from
     printed accuracies, which are multiples of 1 / rows.
-    box: empty, or the thickness of boxes to draw and how the file gives them: corners, or corner and size.
+    box: empty, or the thickness of boxes to draw (or `crop`, to show only the box) and how the file gives
+    them: corners, or corner and size.
     metric: choice, ocr, kie (key information) or cider.
     """
 
@@ -77,15 +79,14 @@ def find_set(name: str, where: str) -> ReformSet:
 
 
 def _read_pool(source: SourceFiles, wanted: ReformSet, name: str) -> list[str]:
-    """All different answers of a set, in the order of their file: texts, or objects with `choice`."""
+    """All different answers of a set: the list `choice` of the first object of their file."""
     is_counting = wanted.shape[0] == "counting"
     file = "objectCounting_answer_list/answer_list" if is_counting else f"choice_list/{wanted.shape[1]}"
     path = _find(source, f"{file}.json", name).checked()
-    entries = list(json_rows.rows(path)) or json_rows.header(path).get("choice")
-    listed = entries if isinstance(entries, list) else []
-    values = [entry.get("choice") if isinstance(entry, dict) else entry for entry in listed]
-    if not values or not all(map(_is_text, values)):
-        raise UserError(f"{path}: not a list of answers; fetch it again")
+    first = next(json_rows.rows(path), None) or json_rows.header(path)
+    values = first.get("choice") if isinstance(first, dict) else None
+    if not isinstance(values, list) or not values or not all(map(_is_text, values)):
+        raise UserError(f"{path}: no list `choice` of answers; fetch it again")
     return list(dict.fromkeys(map(str, values)))
 
 
@@ -136,9 +137,9 @@ def _dialogues(
     A dialogue is one group, and each round names the rounds before it. Raises UserError.
     """
     data = head.get("data")
-    lists = [data.get(key) if isinstance(data, dict) else None for key in ("dialogs", "questions", "answers")]
-    dialogs, questions, answers = (value if isinstance(value, list) else None for value in lists)
-    if dialogs is None or questions is None or answers is None:
+    lists = [data.get(key) if isinstance(data, dict) else None for key in ("questions", "answers")]
+    questions, answers = (value if isinstance(value, list) else None for value in lists)
+    if questions is None or answers is None or "dialogs" in head["data"]:
         raise UserError(f"{file.path}: `data` has no lists dialogs, questions and answers; fetch it again")
     if not all(map(_is_text, (*questions, *answers))):
         raise UserError(f"{file.path}: not every question and answer is a text; fetch it again")
@@ -146,11 +147,11 @@ def _dialogues(
     asked = [cased(str(text)) for text in questions]
     asked = [text if text.endswith("?") else f"{text}?" for text in asked]
     replies = [cased(str(text)) for text in answers]
-    for number, dialog in enumerate(dialogs):
+    for number, dialog in enumerate(json_rows.rows(file.checked())):  # one at a time: VisDial has 449 MB
         values = dialog if isinstance(dialog, dict) else {}
         row = Row(values, f"{file.path} dialog {number}", number, file)
         try:
-            image = _image(row, "image" if values.get("image") else "image_id", wanted)
+            image = _image(row, "image_base64", wanted)
         except Unusable as error:
             yield Rejected(row.where, "", str(error))
         else:
@@ -294,7 +295,7 @@ def _item(
         answers = [_index_of(row, shape.answer, options) if shape.by_text else row.integer(shape.answer)]
         if wanted.name == "vsr":
             options = [text if text.endswith(".") else f"{text}." for text in options]
-    column = "image" if kind == "counting" and row.values.get("image") else shape.image
+    column = "img" if wanted.name == "clevr" and "img" in row.values else shape.image
     return RawItem(
         id=f"{name}-{row.number:06d}",
         where=row.where,
@@ -362,7 +363,7 @@ def _source_id(row: Row) -> str:
 
 
 def _image(row: Row, column: str, wanted: ReformSet) -> bytes:
-    """The image of a row, with the boxes of its set."""
+    """The image of a row, with the boxes of its set, or the part in its box."""
     images = row.images(column)
     if len(images) != 1:
         raise Unusable(f"{column} has {len(images)} images, not one")
@@ -370,8 +371,10 @@ def _image(row: Row, column: str, wanted: ReformSet) -> bytes:
         return images[0]
     boxes = row.values.get("region" if wanted.shape[0] == "region" else "bbox")
     if not isinstance(boxes, list) or not boxes:
-        raise Unusable("has no boxes to draw")
+        raise Unusable("has no boxes")
     thickness, form = wanted.box
+    if thickness == "crop":
+        return cropped(images[0], boxes, form)
     return with_boxes(images[0], boxes if isinstance(boxes[0], list) else [boxes], int(thickness), form)
 
 

@@ -240,15 +240,33 @@ def with_boxes(data: bytes, boxes: Sequence[Any], thickness: int, form: str) -> 
     """
     if len(boxes) > len(_BOX_COLOURS):
         raise Unusable(f"has {len(boxes)} boxes, but at most {len(_BOX_COLOURS)} can be drawn")
-    try:
-        examine(data)  # checks the size before the whole image is in memory
-    except Unusable as error:
-        raise Unusable(f"has an image that {error}") from None
-    image = decode(data)
+    image = _examined(data)
     pen, out = ImageDraw.Draw(image), thickness // 2
     for box, colour in zip(boxes, _BOX_COLOURS, strict=False):
         x1, y1, x2, y2 = _corners(box, form)
         pen.rectangle((x1 - out, y1 - out, x2 + out, y2 + out), outline=colour, width=thickness)
+    return _png(image)
+
+
+def cropped(data: bytes, box: Sequence[Any], form: str) -> bytes:
+    """The part of the image in a box, as PNG. Raises Unusable, also for a box that has no pixel of it."""
+    image = _examined(data)
+    x1, y1, x2, y2 = _corners(box, form)
+    part = (max(x1, 0), max(y1, 0), min(x2, image.width), min(y2, image.height))
+    if part[0] >= part[2] or part[1] >= part[3]:
+        raise Unusable(f"has the box {box!r:.60}, which has no pixel of its image")
+    return _png(image.crop(part))
+
+
+def _examined(data: bytes) -> Image.Image:
+    try:
+        examine(data)  # checks the size before the whole image is in memory
+    except Unusable as error:
+        raise Unusable(f"has an image that {error}") from None
+    return decode(data)
+
+
+def _png(image: Image.Image) -> bytes:
     buffer = io.BytesIO()
     image.save(buffer, format="PNG")
     return buffer.getvalue()

@@ -6,6 +6,8 @@ functions that read one value raise Unusable, naming the key.
 `rows` and `header` keep one row of a file in memory at a time. The list of rows is the whole file, or is
 under one of the names in ROWS, among other members (the header):
     {"version": "2.0", "split": "val", "data": [{...}, {...}]}
+or, in files of dialogues, one level deeper, beside lists that the dialogues point into:
+    {"version": "1.0", "data": {"questions": [...], "answers": [...], "dialogs": [{...}, {...}]}}
 Or there is no list, and the file has one object after the other (JSON lines). Two such lists are refused.
 """
 
@@ -111,6 +113,7 @@ def answer(value: Any, options: Sequence[str | None], key: str) -> int:
 
 
 ROWS = ("data", "questions", "annotations")
+DIALOGUES = ("dialogs",)
 _CHUNK = 4 * 2**20  # characters read at a time at least; rows hold images of some hundred thousand
 _LONGEST = 1 << 28  # characters of a value, an image in base64 included
 _BLANK = re.compile(r"[ \t\n\r\ufeff]*")
@@ -209,8 +212,11 @@ class _Reader:
                     self._at += end - start
                     return value
 
-    def members(self) -> Members:
-        """The members of an object. Raises Unusable for a duplicate name, and for two lists of rows."""
+    def members(self, lists: Sequence[str] = ROWS) -> Members:
+        """The members of an object. Raises Unusable for a duplicate name, and for two lists of rows.
+
+        lists: the names that a list of rows may have.
+        """
         listed, names = "", set[str]()
         self.take("{")
         while self.peek() != "}":
@@ -219,12 +225,21 @@ class _Reader:
             if name in names:
                 raise Unusable(f"duplicate key {name!r:.60} in one object")
             names.add(name)
-            if name in ROWS and self.peek() == "[":
+            if name in lists and self.peek() == "[":
                 if listed:
                     raise Unusable(f"has lists of rows under {listed} and {name}")
                 listed = name
                 for row in self.elements():
                     yield None, row
+            elif name == "data" and lists is ROWS and self.peek() == "{":
+                beside = dict[str, Any]()
+                for inner, value in self.members(DIALOGUES):
+                    if inner is None:
+                        listed = name
+                        yield None, value
+                    else:
+                        beside[inner] = value
+                yield name, beside
             else:
                 yield name, self.value()
             if self.peek() != "}":
