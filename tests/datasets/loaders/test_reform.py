@@ -290,6 +290,35 @@ def test_boxes_are_drawn(project) -> None:
         assert set(image.convert("RGB").get_flattened_data()) == {(0, 0, 0), (255, 0, 0), (0, 128, 0)}
 
 
+# The authors' code of each set: the column of its boxes, the thickness, and what the last two numbers are.
+DRAWN = {
+    "coco_goi": ("bbox", 3, "size"),
+    "coco_mos": ("bbox", 3, "size"),
+    "refcoco": ("region", 2, "corners"),
+    "grounded_ic15": ("bbox", 2, "corners"),
+    "grounded_coco_text": ("bbox", 5, "size"),
+    "grounded_textocr": ("bbox", 2, "size"),
+}
+
+
+def test_boxes_of_every_set_stand_where_its_file_says(project) -> None:
+    assert {one.name for one in sets().values() if one.box} == set(DRAWN)
+    for name, (column, thickness, form) in DRAWN.items():
+        one = sets()[name]
+        row = {
+            **(REGION if column == "region" else TEXT if one.metric == "ocr" else RECORD),
+            column: [5, 4, 12, 9],
+        }
+        put(project, one.file, record([row], one.version, one.split, dataset_name=one.dataset_name))
+        (stored,) = project.prepare("reform", set=name, expect=None)["images"].to_pylist()
+        with Image.open(io.BytesIO(stored["bytes"])) as image:
+            pixels = image.convert("RGB")
+        red = [(x, y) for y in range(20) for x in range(30) if pixels.getpixel((x, y)) == (255, 0, 0)]
+        far, out = ((12, 9) if form == "corners" else (17, 13)), thickness // 2
+        assert (min(red), max(red)) == ((5 - out, 4 - out), (far[0] + out, far[1] + out)), name
+        assert sum(y == 8 for _, y in red) == 2 * thickness, name
+
+
 NO_PLACES = [
     *([0, 0, float("nan"), 1], [float("inf")] * 4, [0, 0, 10**400, 1], [0, 0, "1", 1], [0, 0]),
     *([1e30, 1e30, 1e31, 1e31], [0, 0, 2**31, 2**31], [True, 0, True, 1], b"abcd"),
