@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from vouch.metrics.comparison.rankers import RANKERS
-from vouch.metrics.comparison.ranking import spearman, weighted_tau
+from vouch.metrics.comparison.ranking import spearman, tau_as_printed
 from vouch.papers import charts
 from vouch.papers.entry import MEAN as AVERAGE
 from vouch.papers.entry import (
@@ -116,9 +116,8 @@ def _among(
         for _, own in part.groupby("proxy"):
             values, performance = (own[name].to_numpy(float) for name in ("value", "performance"))
             if len(own) >= FEWEST:
-                literal = -values if RANKERS[str(ranker)].uncertainty else values
-                rho, tau = float(spearman(values, performance)), float(weighted_tau(literal, performance))
-                rows.append((dataset, ranker, score, rho, abs(tau)))
+                tau = tau_as_printed(values, performance, RANKERS[str(ranker)].uncertainty)
+                rows.append((dataset, ranker, score, float(spearman(values, performance)), tau))
     every = pd.DataFrame(rows, columns=["dataset", "ranker", "score", "rho", "tau_paper"])
     means = every.groupby(["dataset", "ranker", "score"], as_index=False)[["rho", "tau_paper"]].mean()
     means = means.drop_duplicates(["dataset", "ranker"])
@@ -214,7 +213,7 @@ def methods(lookup: Lookup) -> Built:
     if (left_out := _prismatic(lookup)) and left_out < set(lookup.order):
         models = len(set(lookup.order) - left_out)
     description = (
-        "Spearman's rho and the absolute weighted tau (as the authors define it) of "
+        "Spearman's rho and the weighted tau (absolute for uncertainties, as the authors take it) of "
         f"{formatting.plural(models, 'model')}; "
         "intervals of rho are over questions. "
         + (

@@ -341,7 +341,7 @@ p                   float64  two-sided, of rho, by all permutations of the model
 p_least             float64  the smallest p that so many models can give; null for means
 tau                 float64  Kendall, weighted: the better the models the more they count
 tau_low, tau_high   float64  its interval
-tau_paper           float64  the absolute value as the authors take it: of uncertainties whose sign stays
+tau_paper           float64  as the authors take it: of an uncertainty, whose sign stays, the absolute value
 sd                  float64  few_labels: standard deviation of rho over the draws; null for others
 """
     ),

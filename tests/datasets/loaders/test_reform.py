@@ -1,10 +1,8 @@
 """ReForm-Eval's sets: the table of all of them, and files of every shape that theirs have."""
 
 import base64
-import csv
 import io
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,6 @@ import pytest
 from PIL import Image
 
 from tests.models.pins.loopback_hub import Handler, Repo, serving
-from tests.prompts.rows import template_of
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.datasets.loaders.reform import sets
 from vouch.datasets.raw import Unusable
@@ -43,75 +40,6 @@ def items(project, chosen: str, **settings: Any) -> list[dict[str, Any]]:
 
 
 # ---- the table ---------------------------------------------------------------------------------------
-
-
-def test_all_61_sets_are_there() -> None:
-    table = sets()
-    assert len(table) == 61 and len({(one.file, one.shape) for one in table.values()}) == 61
-    assert all(name.isidentifier() and name == name.lower() for name in table)
-    assert all(count <= max(one.full) for one in table.values() for count in one.sample)
-
-
-# Tables 5 and 6 of the paper, in the order of our table; COCO counting is their last set of fine perception.
-SIZES = {
-    "coarse_perception": (818, 10000, 50000, 3669, 4049, 2167, 8696, 21320, 15688),
-    "fine_perception": (3600, 3600, 2479, 38267, 171, 9247, 29122, 41991, 513, 34540),
-    "scene_text": (288, 1811, 3000, 9896, 1511, 3000, 849, 3000, 3000, 588, 6321, 1388, 4508, 5312, 3944),
-    "spatial": (6900, 1811, 4735),
-    "visual_reasoning": (21441, 12578, 3362, 5045, 2017, 4319, 1257, 1245, 1145, 1145, 1145, 4076),
-    "cross_modal": (25014, 25014, 32194, 800, 17901, 3385),
-    "description": (5000, 3166, 4500, 1000),
-    "dialogue": (1073, 2064),
-}
-
-
-def test_sizes_are_those_of_tables_5_and_6() -> None:
-    found: dict[str, list[int]] = {}
-    for one in sets().values():
-        found.setdefault(one.dimension, []).append(max(one.full))
-    assert {name: tuple(counts) for name, counts in found.items()} == SIZES
-
-
-def test_parts_are_tenths_that_the_printed_accuracies_fit() -> None:
-    """Five tests of n questions: an accuracy is a multiple of 1 / 5n. At most four of 32 printed ones are not."""
-    with (ROOT / "docs/published/reform_tables.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    checked = 0
-    for one in sets().values():
-        printed = [float(row["accuracy"]) for row in rows if row["dataset"] == one.name and row["accuracy"]]
-        for count in one.sample if one.metric == "choice" and "tdiuc" not in one.name else ():
-            if 5 * count > 4000:  # every second of two decimals is a multiple
-                continue
-            steps = [value * 5 * count / 100 for value in printed]
-            off = sum(abs(step - round(step)) > 0.00025 * count + 1e-6 for step in steps)
-            assert off <= len(printed) / 7, (one.name, off)
-            checked += 1
-    assert checked >= 25
-    tenths = [one.name for one in sets().values() if {each // 10 for each in one.full} & {*one.sample}]
-    assert len(tenths) == 37 and sum(bool(one.sample) for one in sets().values()) == 53
-
-
-def test_counts_add_up() -> None:
-    """Of the paper's tables of data statistics; VSR with the 1,811 printed there, not the probable 1,181."""
-    sums, number = Counter[str](), Counter(one.dimension for one in sets().values())
-    for one in sets().values():
-        sums[one.dimension] += max(one.full)
-    assert {name: (number[name], sums[name]) for name in sums} == {
-        "coarse_perception": (9, 116_407),
-        "fine_perception": (10, 163_530),
-        "scene_text": (15, 48_416),
-        "spatial": (3, 13_446),
-        "visual_reasoning": (12, 58_775),
-        "cross_modal": (6, 104_308),
-        "description": (4, 13_666),
-        "dialogue": (2, 3_137),
-    }
-
-
-def test_every_family_has_its_template(monkeypatch) -> None:
-    monkeypatch.chdir(ROOT)
-    for one in sets().values():
-        assert template_of(f"reform_{one.family}").response in ("The answer is", None)
 
 
 def test_every_set_is_found_by_its_name(project) -> None:
@@ -314,6 +242,35 @@ def test_textocr_shows_the_text_alone(project) -> None:
     (stored,) = project.prepare("reform", set="textocr", expect=None)["images"].to_pylist()
     with Image.open(io.BytesIO(stored["bytes"])) as image:
         assert image.size == (30, 5), "no further than the image"
+
+
+# The authors' code of each set: the column of its boxes, the thickness, and what the last two numbers are.
+DRAWN = {
+    "coco_goi": ("bbox", 3, "size"),
+    "coco_mos": ("bbox", 3, "size"),
+    "refcoco": ("region", 2, "corners"),
+    "grounded_ic15": ("bbox", 2, "corners"),
+    "grounded_coco_text": ("bbox", 5, "size"),
+    "grounded_textocr": ("bbox", 2, "size"),
+}
+
+
+def test_boxes_of_every_set_stand_where_its_file_says(project) -> None:
+    assert {one.name for one in sets().values() if one.box and one.box[0] != "crop"} == set(DRAWN)
+    for name, (column, thickness, form) in DRAWN.items():
+        one = sets()[name]
+        row = {
+            **(REGION if column == "region" else TEXT if one.metric == "ocr" else RECORD),
+            column: [5, 4, 12, 9],
+        }
+        put(project, one.file, record([row], one.version, one.split, dataset_name=one.dataset_name))
+        (stored,) = project.prepare("reform", set=name, expect=None)["images"].to_pylist()
+        with Image.open(io.BytesIO(stored["bytes"])) as image:
+            pixels = image.convert("RGB")
+        red = [(x, y) for y in range(20) for x in range(30) if pixels.getpixel((x, y)) == (255, 0, 0)]
+        far, out = ((12, 9) if form == "corners" else (17, 13)), thickness // 2
+        assert (min(red), max(red)) == ((5 - out, 4 - out), (far[0] + out, far[1] + out)), name
+        assert sum(y == 8 for _, y in red) == 2 * thickness, name
 
 
 NO_PLACES = [

@@ -25,7 +25,15 @@ from vouch.metrics.comparison.rankers import (
     gap,
     minus_entropy,
 )
-from vouch.metrics.comparison.ranking import few_labels, p_values, rankings, spearman, tasks, weighted_tau
+from vouch.metrics.comparison.ranking import (
+    few_labels,
+    p_values,
+    rankings,
+    spearman,
+    tasks,
+    tau_as_printed,
+    weighted_tau,
+)
 from vouch.tables import SAMPLES, TOKENS
 from vouch.tables.results import LABEL_FREE
 
@@ -145,7 +153,7 @@ def test_surer_is_better_and_every_ranker_says_so(every):
             assert row["ranker"] in ("set_size", "certainty")
             continue
         assert row["rho"] > 0.7 or row["ranker"] == "atc_literal", row
-        assert row["tau_paper"] >= 0
+        assert row["tau_paper"] > 0 or row["ranker"] == "atc_literal"
         assert (row.get("p") is None) == (row["proxy"] == "mean")
         assert row["rho_low"] - 1e-9 <= row["rho"] <= row["rho_high"] + 1e-9 or abs(row["rho"]) == 1
 
@@ -205,6 +213,20 @@ def test_rho_and_tau_have_columns_of_their_own():
     assert (
         row["tau"] == pytest.approx(stats.weightedtau(sure, right).statistic) != pytest.approx(0.8, abs=0.1)
     )
+
+
+def test_only_of_uncertainties_is_the_printed_tau_absolute() -> None:
+    """Table 1 of Tu et al., whose caption names NLL and entropy: other scores keep their sign."""
+    values, right = np.array([0.1, 0.4, 0.2, 0.7]), np.array([0.9, 0.3, 0.8, 0.5])
+    tau = stats.weightedtau(values, right).statistic
+    assert tau < 0 and tau_as_printed(values, right, False) == pytest.approx(tau)
+    turned = abs(stats.weightedtau(-values, right).statistic)
+    assert turned != pytest.approx(-tau) and tau_as_printed(values, right, True) == pytest.approx(turned)
+    rows = [row for place in range(4) for row in letter_rows(f"m{place}", "a", 0.2 + 0.2 * place, place)]
+    rows += [row for place in range(4) for row in letter_rows(f"m{place}", "b", 0.8 - 0.2 * place, 9 + place)]
+    found, _ = rankings(table(rows), CONFIG, 0.5)
+    elsewhere = [row for row in found if row["ranker"] == "accuracy_on_the_line"]
+    assert elsewhere and all(row["tau_paper"] < -0.7 for row in elsewhere)
 
 
 def test_combined_is_the_mean_rank_of_the_rankers_without_a_proxy(every):

@@ -59,6 +59,13 @@ def weighted_tau(x: Array, y: Array) -> Array:
     return np.where(unknown, np.nan, np.clip((taus[0] + taus[1]) / 2, -1, 1))
 
 
+def tau_as_printed(values: Array, performance: Array, uncertainty: bool) -> float:
+    """`weighted_tau` of [models] as Tu et al. print it: of an uncertainty the absolute value, with its own
+    sign in the weights; of other scores as it is."""
+    tau = float(weighted_tau(-values if uncertainty else values, performance))
+    return abs(tau) if uncertainty else tau
+
+
 def _signs(values: Array) -> NDArray[np.int8]:
     """[..., n, n] the sign of each model's value minus each other's."""
     one, other = values[..., :, None], values[..., None, :]
@@ -308,9 +315,8 @@ def _summaries(found: Sequence[Ranking]) -> Rows:
 def _points(ranking: Ranking) -> dict[str, Any]:
     values, performance = ranking.values, ranking.performance
     p, least = p_values(values, performance)
-    literal = -values if ranking.uncertainty else values
     row = {key: float(measure(values, performance)) for key, measure in MEASURES.items()}
-    row |= {"p": p, "p_least": least, "tau_paper": abs(float(weighted_tau(literal, performance)))}
+    row |= {"p": p, "p_least": least, "tau_paper": tau_as_printed(values, performance, ranking.uncertainty)}
     return {"models": len(ranking.models)} | {key: some(value) for key, value in row.items()}
 
 
@@ -363,7 +369,7 @@ def few_labels(performance: Array, labels: int, draws: int, seed: int) -> dict[s
         "rho": float(rho.mean()),
         "sd": float(rho.std(ddof=1)) if draws > 1 else None,
         "tau": float(tau.mean()),
-        "tau_paper": abs(float(tau.mean())),
+        "tau_paper": float(tau.mean()),
     }
 
 
