@@ -9,6 +9,7 @@ import pytest
 from tests.metrics.simulated import ROOT
 from tests.papers.shown import asked, beside, built, reviewed, standing, text
 from tests.report.project import Made, Make
+from vouch.datasets.loaders.reform import sets as published_sets
 from vouch.papers import reform_sets as sets
 from vouch.papers.entry import MEAN
 from vouch.pipeline.yaml12 import load
@@ -23,6 +24,15 @@ def test_its_models_compute_in_half_precision_but_for_t5() -> None:
     names = load(ROOT / "profiles/reform.yaml")["models"]
     found = {name: (locked[name]["facts"]["language_model"], locked[name]["dtype"]) for name in names}
     assert set(found.values()) == {("FlanT5-XL", "float32"), ("Vicuna-7B", "float16")}
+
+
+def test_scene_text_is_scored_as_by_the_authors_code_and_as_the_paper_says() -> None:
+    """FUNSD alone has the code's metric of key information; the paper's is word-level accuracy."""
+    code = {name: one.metric for name, one in published_sets().items() if one.metric in ("ocr", "kie")}
+    assert [name for name, metric in code.items() if metric == "kie"] == ["funsd"]
+    asked_for = load(ROOT / "profiles/reform.yaml")["score"]["answers"]
+    wanted = {name: [f"{metric}_contains", "word_accuracy"] for name, metric in code.items()}
+    assert {name: asked_for.get(name) for name in wanted} == wanted
 
 
 def test_means_of_likelihood_are_published_over_six_dimensions(make: Make) -> None:
