@@ -12,7 +12,7 @@ import pytest
 from tests.cli.conftest import Vouch, flat, lay_out
 from tests.models.project import ROOT
 from tests.refusals import refused
-from vouch.cli.counts import prompt_sets
+from vouch.cli.counts import prompt_sets, variations_of
 from vouch.cli.ways import models_of, screen, sizes
 from vouch.datasets.loaders.reform import DRAWN, SHAPES, sets
 from vouch.params.check import check_params, check_project
@@ -101,6 +101,14 @@ def test_plan_reproduces_the_size_of_the_study(name: str, here: Path, vouch: Vou
     lines = {line.split()[0]: line.replace("at most ", "").split() for line in out.splitlines() if line}
     assert {dataset: int(lines[dataset][2]) for dataset in ROWS[name]} == ROWS[name]
     assert flat(screen(models_of(project(name)), project(name))) in flat(out)
+
+
+def test_parc_combines_the_four_pairs_of_its_appendix(here: Path) -> None:
+    """Section A10.1. MMBench has one picture, so nothing to swap: 6 x 4 + 2 sets."""
+    parc = project("parc")
+    pairs = {name: {one for one in variations_of(parc, name) if "+" in one} for name in parc.datasets}
+    assert pairs.pop("mmbench") == {"lr_i+vr_l", "ls_n+vr_l"}
+    assert list(pairs.values()) == [{"lr_i+vr_l", "lr_i+vs_s", "ls_n+vr_l", "ls_n+vs_s"}] * 6
 
 
 def test_a_study_counts_entries_of_one_dataset_once(here: Path) -> None:
