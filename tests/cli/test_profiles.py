@@ -89,6 +89,15 @@ def test_sets_are_those_of_azad_and_parc(here: Path) -> None:
     assert project("parc").score.parsers == ["contains"], "PARC looks for answers anywhere in a response"
 
 
+def test_samples_are_those_of_tu(here: Path) -> None:
+    """Section 4.3: five stochastic inferences of each question to each model, at temperature .7."""
+    settings = project("tu")
+    for model in settings.models:
+        for dataset in settings.datasets:
+            (drawn,) = settings.extract.sampled(model, dataset)
+            assert (drawn.temperature, drawn.samples) == (0.7, 5)
+
+
 @pytest.mark.parametrize("name", PAPERS)
 def test_plan_reproduces_the_size_of_the_study(name: str, here: Path, vouch: Vouch) -> None:
     studies, sets = PAPERS[name]
