@@ -81,12 +81,21 @@ def project(name: str) -> Project:
 
 
 def test_sets_are_those_of_azad_and_parc(here: Path) -> None:
-    """Half of each dataset calibrates, and sets miss a tenth; the scores that each paper names."""
+    """Half of each dataset calibrates, and sets miss a tenth; the scores that each paper names. Neither names a seed."""
     for name, scores in (("azad", ["lac", "aps", "margin", "margin_literal"]), ("parc", ["lac", "aps"])):
         score = project(name).score
-        assert (score.main_alpha, score.calibration) == (0.1, 0.5)
+        assert (score.alphas, score.calibration, score.seed) == ((0.1,), 0.5, 42)
         assert [*score.scores[: len(scores)]] == scores
     assert project("parc").score.parsers == ["contains"], "PARC looks for answers anywhere in a response"
+
+
+def test_samples_are_those_of_tu(here: Path) -> None:
+    """Section 4.3: five stochastic inferences of each question to each model, at temperature .7."""
+    settings = project("tu")
+    for model in settings.models:
+        for dataset in settings.datasets:
+            (drawn,) = settings.extract.sampled(model, dataset)
+            assert (drawn.temperature, drawn.samples) == (0.7, 5)
 
 
 @pytest.mark.parametrize("name", PAPERS)

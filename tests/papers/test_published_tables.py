@@ -20,9 +20,9 @@ from vouch.datasets.loaders.seedbench import TYPES
 from vouch.metrics.comparison.leaderboard import NAMES
 from vouch.metrics.protocols import faithful
 from vouch.papers.entry import MEAN, Built, Lookup
-from vouch.papers.kostumov import PAPER, SEVENTH, TEN, sets
+from vouch.papers.kostumov import CALIBRATION, PAPER, SEVENTH, TEN, sets
 from vouch.papers.page import review
-from vouch.papers.pivot import CELL
+from vouch.papers.pivot import CELL, ranks
 from vouch.report.loading import read_printed
 from vouch.report.table import Grid
 from vouch.tables.results import LEADERBOARD, model_slug
@@ -116,9 +116,9 @@ def tables(rows: list[dict[str, Any]], make: Make) -> dict[str, Built]:
     return {entry.name.removeprefix("Table "): built for entry, built in shown if built.grids}
 
 
-def cells(grid: Grid) -> dict[tuple[str, str, str], str]:
+def cells(grid: Grid, dataset: str = "MMB") -> dict[tuple[str, str, str], str]:
     """Text of every cell by the model's label, its slug and the metric."""
-    metrics = [FIGURES[column.label.removesuffix(" MMB")] for column in grid.columns[1:]]
+    metrics = [FIGURES[column.label.removesuffix(f" {dataset}")] for column in grid.columns[1:]]
     return {
         (row[0].text, row[0].note or row[0].text, metric): cell.text
         for row in grid.rows
@@ -143,6 +143,63 @@ def test_all_that_is_printed_comes_out_ranks_included(tables: Mapping[str, Built
     assert set(tables) == {"I", "II", "III", "IV", "VII"}
     assert ranked == 110
     assert wrong == CONTRADICTED
+
+
+@needs_oodcv
+def test_tables_i_to_iv_come_out_on_oodcv_too_ranks_included(make: Make) -> None:
+    """Of the ten models, whose released logits they rest on."""
+    evidence = replace(
+        make(Made(datasets=("oodcv",))),
+        leaderboard=pd.DataFrame(faithful_rows("oodcv")).reindex(columns=LEADERBOARD.schema.names),
+        printed=PRINTED,
+    )
+    shown = review(PAPER, Lookup(evidence)).shown
+    built = {entry.name.removeprefix("Table "): built for entry, built in shown if built.grids}
+    ranked, wrong = 0, set()
+    for row in PRINTED["kostumov"].to_dict("records"):
+        if row["table"] == "VII":
+            continue
+        ours = {
+            (label, metric): text
+            for (label, _, metric), text in cells(built[row["table"]].grids[0], "OOD").items()
+        }
+        found = CELL.fullmatch(row["OOD"])
+        assert found
+        text = ours[row["model"], row["metric"]]
+        value, _, rank = text.partition(" ")
+        ranked += found["rank"] is not None
+        same = found["rank"] is None or rank == f"({found['rank']})"
+        if value != f"{float(found['value']):.2f}" or not same:
+            wrong.add((row["table"], row["model"], row["metric"], row["OOD"], text))
+    assert ranked == 109, "one is illegible"
+    assert wrong == set()
+
+
+def test_the_printed_ranks_follow_from_the_printed_figures_but_for_four_misprints() -> None:
+    """Of all columns; two ranks are illegible."""
+    columns = ["MMB", "OOD", "SQA", "SB", "AI2D", "Avg"]
+    measures = {measure.metric: measure for measure in (*sets("mean"), *CALIBRATION)}
+    compared, wrong = 0, []
+    for (table, metric), rows in PRINTED["kostumov"].groupby(["table", "metric"]):
+        for name in columns if table != "VII" else ():
+            found = {row["model"]: CELL.fullmatch(row[name]) for row in rows.to_dict("records")}
+            values = {model: float(cell["value"]) for model, cell in found.items() if cell}
+            assert len(values) == 10
+            ours = ranks(values, replace(measures[metric], scale=1))
+            printed = {model: int(cell["rank"]) for model, cell in found.items() if cell and cell["rank"]}
+            compared += len(printed)
+            wrong += [
+                (table, model, metric, name, rank, ours[model])
+                for model, rank in printed.items()
+                if rank != ours[model]
+            ]
+    assert compared == 11 * 6 * 10 - 2
+    assert sorted(wrong) == [
+        ("II", "MoE-LLaVA-Phi2-2.7B", "ece", "SQA", 3, 5),
+        ("III", "MoE-LLaVA-Phi2-2.7B", "set_size", "SB", 7, 4),
+        ("III", "MobileVLMV2-7B", "set_size", "Avg", 9, 8),
+        ("III", "mPLUG-Owl2", "uacc", "Avg", 5, 9),
+    ]
 
 
 @needs_released

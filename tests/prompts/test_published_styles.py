@@ -356,6 +356,16 @@ def test_prompts_of_the_other_papers(template: str, hint: str | None, text: str)
     assert prompt(template, replace(ITEM, hint=hint))["text"] == text
 
 
+def test_six_lettered_lines_of_kostumov_et_al() -> None:
+    """Four options, as all their datasets have; the two added ones are E and F."""
+    row = prompt("kostumov", replace(ITEM, hint="h", options=("w", "x", "y", "z")))
+    assert row["text"] == (
+        f"h\nWhich?\nA. w\nB. x\nC. y\nD. z\nE. {IDK}\nF. None of the above\n"
+        "Answer with the option's letter from the given choices directly."
+    )
+    assert (row["labels"], row["answers"]) == ([*"ABCDEF"], [1])
+
+
 XCOMPOSER = """You are an AI assistant whose name is InternLM-XComposer (浦语·灵笔).
 
         - InternLM-XComposer (浦语·灵笔) is a conversational language model that is developed by Shanghai AI Laboratory \
