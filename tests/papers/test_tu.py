@@ -163,6 +163,35 @@ def test_rankings_of_three_models_and_no_fewer(make: Make) -> None:
     assert not {"Table 1", "Table 3"} & {entry.name for entry, _ in reviewed(fewer, "tu").shown}
 
 
+def test_table_1_takes_means_over_proxies_the_first_temperature_and_an_average(make: Make) -> None:
+    """AoL of the other datasets together, not of one; of texts, not of letters; the average of a whole row alone."""
+
+    def row(dataset: str, ranker: str, rho: float, **other: Any) -> dict[str, Any]:
+        place = {"dataset": dataset, "output": "text", "ranker": ranker, "score": "", "proxy": ""}
+        return place | {"models": 3, "rho": rho, "tau_paper": rho / 2} | other
+
+    rows = [
+        row("ai2d", "accuracy_on_the_line", 0.9, proxy="docvqa"),
+        row("ai2d", "accuracy_on_the_line", 0.5, proxy="mean"),
+        row("docvqa", "accuracy_on_the_line", 0.25, proxy="mean"),
+        row("ai2d", "nll_avg", 0.1, output="letters"),
+        row("ai2d", "nll_avg", -0.75),
+        row("docvqa", "nll_avg", 0.25),
+        row("ai2d", "sample_bleu", 0.1, score="t1.5"),
+        row("ai2d", "sample_bleu", 0.5, score="t0.7"),
+    ]
+    shown = built(make(Made(rankings=rows, datasets=("ai2d", "docvqa"))), "tu")["Table 1"]
+    (grid, _) = shown.grids
+    assert [column.label for column in grid.columns] == [
+        "Method", *(f"{name} {end}" for name in ("rho", "tau") for end in ("AI2D", "DocVQA", "Avg."))
+    ]  # fmt: skip
+    assert {line[0].split(" | ")[0]: line[1:] for line in text(grid)} == {
+        "AoL": ["0.50", "0.25", "0.38", "0.25", "0.12", "0.19"],
+        "NLL_avg": ["0.75", "0.25", "0.50", "−0.38", "0.12", "−0.12"],
+        "Sample_BLEU": ["0.50", "–", "–", "0.25", "–", "–"],
+    }
+
+
 def test_distances_of_datasets_against_how_alike_they_order_the_models(make: Make) -> None:
     """Stars: the nearest pair of each dataset, of pictures and of questions by itself."""
     ranked = [
