@@ -81,7 +81,7 @@ def refuse(monkeypatch, *command):
         ("width: 16", "width: sixteen", ["train.tiny_a.width"]),
         ("profile: small", "profile: [small", ["params.yaml", "YAML"]),
         ("splits: 10", "splits: 10, splits: 11", ["stands twice"]),
-        ("seed: 42, splits", "seed: true, splits", ["params.yaml", "score.seed", "True"]),
+        ("seed: 42, splits", "seed: true, splits", ["params.yaml", "score.seed", "found true"]),
         ("alpha: 0.1", 'alpha: "0.1"', ["params.yaml", "score.alpha", "0.1"]),
         ("splits: 10", "splits: 10_000_000", ["params.yaml", "score.splits", "10000000"]),
         ("source: vouch/demo/scenes, template: plain", 'source: "", template: plain', ["datasets.right.source"]),

@@ -82,7 +82,7 @@ def test_outputs_are_those_of_the_entry_the_profile_or_the_template(small: dict[
             {"variants": {"tiny_a": "yy"}},
             "datasets.left.variants.tiny_a: vouch/prompts/templates/kostumov.yaml: no ",
         ),
-        ({"variants": ["yi"]}, "datasets.left.variants: Input should be a valid dictionary"),
+        ({"variants": ["yi"]}, "datasets.left.variants: Input should be a mapping"),
         (
             {"template": "azad_ai2d", "variants": {"tiny_a": "likelihoods"}},
             "variants.tiny_a: all models are asked with `likelihoods`, or none; write it in `variant`",

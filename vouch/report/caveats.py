@@ -21,7 +21,6 @@ from vouch.metrics.unranked import (
     Place,
     away_rate,
 )
-from vouch.prompts.config import models_of_variants, template_name
 from vouch.report import formatting
 from vouch.report.formatting import bracketed, number, percent
 from vouch.tables.asked import LETTERS, OUTPUTS, TEXT
@@ -96,6 +95,13 @@ def own_prompts(
 
     asked: by dataset, all places. entries: of params.yaml, by dataset.
     """
+    if not any(entry.get("variants") for entry in entries.values()):
+        return []
+    from vouch.prompts.config import (
+        models_of_variants,
+        template_name,
+    )  # pydantic's, for which show would wait
+
     of_models: dict[tuple[str, ...], list[str]] = {}
     for dataset, places in asked.items():
         entry, models = entries.get(dataset) or {}, {model for model, *_ in places}
