@@ -97,10 +97,8 @@ def own_prompts(
     """
     if not any(entry.get("variants") for entry in entries.values()):
         return []
-    from vouch.prompts.config import (
-        models_of_variants,
-        template_name,
-    )  # pydantic's, for which show would wait
+    # loads pydantic, for which `vouch show` would wait
+    from vouch.prompts.config import models_of_variants, template_name
 
     of_models: dict[tuple[str, ...], list[str]] = {}
     for dataset, places in asked.items():
