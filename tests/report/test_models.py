@@ -251,7 +251,10 @@ def row(ranker: str, rho: float | None, **changes: Any) -> dict[str, Any]:
 
 
 def test_few_models_are_an_illustration(make: Make) -> None:
-    rows = [row("confidence", 1.0), row("few_labels", 0.7, sd=0.25, p=None, rho_low=None, rho_high=None)]
+    rows = [
+        row("confidence", 1.0),
+        row("few_labels", 0.7, sd=0.25, labels=50, p=None, rho_low=None, rho_high=None),
+    ]
     rows += [row("atc", 0.5, proxy="mean", p=None), row("atc", 0.9, proxy="other")]
     rows.append(row("confidence", -0.4, dataset="words"))
     part = part_of(RANKING_SECTION, make(Made(datasets=("shapes", "words"), rankings=rows)))
@@ -261,7 +264,7 @@ def test_few_models_are_an_illustration(make: Make) -> None:
     assert cells == {
         "Confidence": ["1.00", "−0.40", "0.30"],
         "Thresholded confidence": ["0.50", "–", "–"],
-        "A few labels": ["0.70", "–", "–"],
+        "50 labels of its own": ["0.70", "–", "–"],
     }
     notes = [cells[1].note for cells in part.rows]
     assert notes == ["−0.20 to 1.00", "−0.20 to 1.00", "± 0.25"]

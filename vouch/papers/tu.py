@@ -58,7 +58,8 @@ RECIPE_METHODS = ("accuracy_on_the_line", "nll_min", "nll_avg", "ent_max", "ent_
 """The datasets and methods of table 2."""
 PRISMATIC = "LLaVA-prismatic"
 """The family of the models of table 2, as `facts` of models.lock names it."""
-LABELS = {name: (METHODS | OURS)[name] for name in ("nll_min", "confidence")} | {FEW_LABELS: "50 labels"}
+WITHOUT_LABELS = ("nll_min", "confidence")
+"""What table 3 holds a few labels against."""
 MEASURES = (Measure("rho", "rho", scale=1, only="clean"), Measure("tau", "tau_paper", scale=1, only="clean"))
 NOUN = {TEXT: "of generated texts", LETTERS: "of letters", LIKELIHOOD: "of likelihoods"}
 
@@ -253,11 +254,14 @@ def few_labels(lookup: Lookup) -> Built:
         raise Absent(f"labels are drawn for all models together, and {PRISMATIC} models are among them")
     parts = []
     for output in OUTPUTS:
-        frame = _correlations(lookup, output, LABELS)
+        frame = _correlations(lookup, output, (*WITHOUT_LABELS, FEW_LABELS))
         frame = frame[frame["measure"] == 0]
-        if FEW_LABELS in set(frame["ranker"]) and frame["ranker"].nunique() > 1:
+        labelled = frame.loc[frame["ranker"] == FEW_LABELS, "labels"]
+        if len(labelled) and frame["ranker"].nunique() > 1:
             caption = f"a few labels against none, {NOUN[output]}"
-            built = _table(lookup, "3", caption, output, LABELS, frame)
+            rows = {name: (METHODS | OURS)[name] for name in WITHOUT_LABELS}
+            rows[FEW_LABELS] = f"{int(labelled.iloc[0])} labels"  # one number for all: `compare.labels`
+            built = _table(lookup, "3", caption, output, rows, frame)
             parts.append(replace(built, sentences=(*built.sentences, *_turned(lookup, frame))))
     return joined(parts, "no dataset was ranked by a few labels and without any")
 

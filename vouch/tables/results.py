@@ -329,7 +329,7 @@ proxy            string  the labelled dataset that helped; `mean` for the mean o
 """
 RANKINGS = Table(
     "rankings",
-    2,
+    3,
     columns(
         _PLACE
         + """
@@ -343,6 +343,7 @@ tau                 float64  Kendall, weighted: the better the models the more t
 tau_low, tau_high   float64  its interval
 tau_paper           float64  as the authors take it: of an uncertainty, whose sign stays, the absolute value
 sd                  float64  few_labels: standard deviation of rho over the draws; null for others
+labels              int32    few_labels: how many items are labelled; null for others
 """
     ),
 )

@@ -403,6 +403,7 @@ def test_few_labels_are_right_on_average_and_more_are_better():
     assert rho[0] < rho[1] < rho[2] and rho[2] > 0.95
     assert found[10]["sd"] > found[399]["sd"]
     assert few_labels(performance, 50, 200, 0)["rho"] > 0.95
+    assert {labels: row["labels"] for labels, row in found.items()} == {10: 10, 50: 50, 399: 399}
     order, every = np.random.RandomState(0), []
     for _ in range(200):
         pair = noisy[:, order.permutation(400)[:50]].mean(axis=1), noisy.mean(axis=1)

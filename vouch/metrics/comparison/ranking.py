@@ -366,6 +366,7 @@ def few_labels(performance: Array, labels: int, draws: int, seed: int) -> dict[s
     return {
         "ranker": FEW_LABELS,
         "models": count,
+        "labels": labels,
         "rho": float(rho.mean()),
         "sd": float(rho.std(ddof=1)) if draws > 1 else None,
         "tau": float(tau.mean()),

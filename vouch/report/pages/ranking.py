@@ -231,14 +231,14 @@ each by itself).""".replace("{SIGNIFICANCE}", f"{SIGNIFICANCE:g}")
 )
 FEWEST = 3
 """Fewest models for a correlation: two are simply in the correct order or not."""
-# ranker, label, description; in the order of the table
 _SHOWN = [(name, each.label, each.note, not each.by_proxy) for name, each in RANKERS.items()]
 SHOWN = (
     *((name, label, note) for name, label, note, alone in _SHOWN if alone),
     (COMBINED, "All of these", "mean of their ranks"),
     *((name, label, note) for name, label, note, alone in _SHOWN if not alone),
-    (FEW_LABELS, "A few labels", "mean over draws of labelled items ± its standard deviation"),
+    (FEW_LABELS, "{} of its own", "mean over draws of labelled items ± its standard deviation"),
 )
+"""Ranker, label and description; the label of few_labels takes how many there are."""
 
 
 def build_ranking(evidence: Evidence) -> Section | None:
@@ -350,6 +350,8 @@ def _rows(here: pd.DataFrame, name: str) -> list[list[Cell]]:
                 for dataset in datasets
             ]
             title = f"{label} at {score.removeprefix('t')}" if score else label
+            if ranker == FEW_LABELS:  # one number for all datasets: `compare.labels`
+                title = label.format(formatting.plural(int(own["labels"].iloc[0]), "label"))
             rows.append([Cell(title, note), *cells, *_ranking_mean(own[name], len(datasets))])
     return rows
 
