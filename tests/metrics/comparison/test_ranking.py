@@ -300,27 +300,41 @@ def test_on_the_proxy_itself_the_share_is_the_accuracy(seed, count):
 
 
 def test_performance_elsewhere_by_hand():
-    right = {"a": [1, 2, 3], "b": [3, 2, 1], "c": [0, 2, 3]}  # of four items, for three models
+    # of four items, for four models, of which d lacks the last
+    right = {
+        "a": [1, 2, 3, 4],
+        "b": [3, 2, 1, 0],
+        "c": [0, 2, 3, 4],
+        "d": [2, 1, 3],
+        "of_texts": [1, 2, 3, 4],
+    }
     rows = [
         {"model": f"m{m}", "dataset": d, "prompt": f"{i}", "group": f"{i}", "output": "letters"}
         | {"performance": float(i < right[d][m]), "answers": [0], "probabilities": [0.5, 0.5]}
+        | ({"output": "text"} if d == "of_texts" else {})
         for d in right
-        for m in range(3)
+        for m in range(len(right[d]))
         for i in range(4)
     ]
     found, values = rankings(table(rows), CONFIG, 0.1)
-    rho = {
-        row["proxy"]: row["rho"]
-        for row in found
-        if (row["dataset"], row["ranker"]) == ("a", "accuracy_on_the_line")
-    }
-    assert rho == pytest.approx({"mean": 0.0, "b": -1.0, "c": 1.0})
+    rho, tau, models = (
+        {
+            row["proxy"]: row[name]
+            for row in found
+            if (row["dataset"], row["ranker"]) == ("a", "accuracy_on_the_line")
+        }
+        for name in ("rho", "tau_paper", "models")
+    )
+    assert rho == pytest.approx({"mean": 0.5 / 3, "b": -1.0, "c": 1.0, "d": 0.5})
+    of_d = stats.weightedtau(right["d"], right["a"][:3]).statistic
+    assert tau == pytest.approx({"mean": of_d / 3, "b": -1.0, "c": 1.0, "d": of_d}) and of_d != 0.5
+    assert models == {"mean": 3, "b": 4, "c": 4, "d": 3}
     elsewhere = [
         row["value"]
         for row in values
         if (row["dataset"], row["ranker"], row["proxy"]) == ("a", "accuracy_on_the_line", "b")
     ]
-    assert elsewhere == [0.75, 0.5, 0.25]
+    assert elsewhere == [0.75, 0.5, 0.25, 0.0]
 
 
 @pytest.mark.parametrize(
