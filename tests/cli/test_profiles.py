@@ -98,6 +98,17 @@ def test_samples_are_those_of_tu(here: Path) -> None:
             assert (drawn.temperature, drawn.samples) == (0.7, 5)
 
 
+def test_open_datasets_of_tu_are_measured_as_in_vlmevalkit(here: Path) -> None:
+    """Each by its own metric; the others of the paper ask for a choice."""
+    settings = project("tu")
+    assert settings.score.answers == {
+        "chartqa": ["relaxed_accuracy"], "ocrvqa": ["lower_match"], "textvqa": ["vqa_score"], "docvqa": ["anls"]
+    }  # fmt: skip
+    assert {name for name, one in settings.datasets.items() if one.template == "tu_open"} == set(
+        settings.score.answers
+    )
+
+
 @pytest.mark.parametrize("name", PAPERS)
 def test_plan_reproduces_the_size_of_the_study(name: str, here: Path, vouch: Vouch) -> None:
     studies, sets = PAPERS[name]

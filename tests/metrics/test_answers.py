@@ -62,6 +62,7 @@ def test_vqa_score_leaves_each_reference_out_once() -> None:
     assert score("vqa_score", "cat", *ten) == pytest.approx(1.0)
     assert score("vqa_score", "dog", *ten) == pytest.approx((2 * 1 / 3 + 8 * 2 / 3) / 10)
     assert score("vqa_score", "cow", *ten) == pytest.approx((0 + 9 * 1 / 3) / 10)
+    assert score("vqa_score", "The Cow.", *ten[:-1], "a cow") == pytest.approx((2 * 1 / 3 + 8 * 2 / 3) / 10)
     assert score("vqa_score", "horse", *ten) == 0
     assert score("vqa_score", "cat", "cat") == 1 and score("vqa_score", "cat", "dog") == 0
 
@@ -211,11 +212,14 @@ def test_relaxed_accuracy(text: str, reference: str, value: float) -> None:
         ("relaxed_accuracy", "<think>7 or 3?</think>3", ["3"], 1, 1),
         ("lower_match", " Stephen King\n", ["stephen king"], 1, 1),
         ("lower_match", "Stephen King.", ["Stephen King"], 0, 0),
+        ("lower_match", "stephen king", [" Stephen King "], 1, 1),
         ("lower_match", "CAFE\u0301", ["caf\u00e9"], 0, 1),
         ("anls", "abcd", ["abxy"], 0.5, 0),
         ("anls", "abcde", ["abxyz"], 0, 0),
         ("anls", "", [""], 1, 1),
         ("anls", "abcd    ", ["abxd"], 0.875, 0.75),
+        ("anls", "ABcd", ["abxd"], 0.75, 0.75),
+        ("anls", "ABCß", ["abcd"], 0.8, 0.75),
     ],
 )
 def test_vlmevalkits_rules_are_those_of_the_faithful_protocol(

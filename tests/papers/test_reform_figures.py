@@ -151,7 +151,7 @@ def test_answers_without_and_with_the_sample_are_read_from_the_tables_of_answers
 
 
 def test_generation_and_likelihood_stand_beside_each_other_by_dataset(make: Make) -> None:
-    """Figure 5, of the two datasets and two models that were asked for both."""
+    """Figure 5, of the two datasets and two models that were asked for both; none has all the datasets."""
     values = {  # text, likelihood
         ("gqa", "bliva"): (0.4, 0.65),
         ("gqa", "lynx"): (0.5, 0.45),
@@ -159,6 +159,7 @@ def test_generation_and_likelihood_stand_beside_each_other_by_dataset(make: Make
         ("vsr", "lynx"): (0.6, 0.7),
         ("vsr", "shikra"): (0.9, None),
         ("clevr", "bliva"): (0.1, None),
+        ("snli_ve", "shikra"): (None, 0.2),
     }
     rows = [
         standing(
@@ -172,7 +173,12 @@ def test_generation_and_likelihood_stand_beside_each_other_by_dataset(make: Make
         for output, value in zip(("text", "likelihood"), both, strict=True)
         if value is not None
     ]
-    (drawn,) = built(asked(make(Made()), rows), "reform")["Figure 5"].figures
+    evidence = asked(make(Made()), rows)
+    by_backbone, drawn = built(evidence, "reform")["Figure 5"].figures
+    assert by_backbone.description == (
+        "Bars of mean points: spatial, Vicuna-7B 0.0; spatial, Vicuna-7B+Adapter 10.0; "
+        "visual reasoning, Vicuna-7B 25.0; visual reasoning, Vicuna-7B+Adapter \u22125.0."
+    )
     assert drawn.description == "Likelihood minus generation: −5.0 to 25.0 points."
     points = {
         (row["panel"], row["row"], row["series"]): row["value"]
@@ -184,6 +190,53 @@ def test_generation_and_likelihood_stand_beside_each_other_by_dataset(make: Make
         for (dataset, model), both in list(values.items())[:4]
         for output, value in zip(("generation", "likelihood"), both, strict=True)
     }
+    one = replace(evidence, leaderboard=evidence.leaderboard.query("output == 'text'"))
+    assert dict(reviewed(one, "reform").reasons)["Figure 5"].startswith("no model was asked for both")
+
+
+def tables_mean(printed: pd.DataFrame, language_model: str, datasets: tuple[str, ...]) -> pd.Series:
+    """Per cent by output: printed accuracies of the models of a language model, which have the same datasets."""
+    known = sets.printed_facts()
+    models = [
+        label for label, name in sets.BY_LABEL.items() if known[name]["language_model"] == language_model
+    ]
+    own = printed[printed["model"].isin(models) & printed["dataset"].isin(datasets)]
+    both = own[own.groupby(["model", "dataset"])["output"].transform("nunique") == 2]
+    return both.assign(number=both["accuracy"].astype(float)).groupby("output")["number"].mean()
+
+
+def test_the_papers_own_numbers_differ_by_language_model_as_its_text_says(make: Make) -> None:
+    """Section 4.3.4, from the printed accuracies: where models of FlanT5 do better at generation, and that
+    they and LLaMA2's differ least in all dimensions; Table 3 names the language models."""
+    printed = read_printed(REFORM)["reform_tables"]
+    rows = [
+        standing(
+            sets.BY_LABEL[row["model"]],
+            "accuracy",
+            float(row["accuracy"]) / 100,
+            dataset=row["dataset"] + "_likelihood" * (row["output"] == "likelihood"),
+            output="text" if row["output"] == "generation" else "likelihood",
+            variation="dialogue_tests" if sets.DIMENSION[row["dataset"]] == "dialogue" else "tests",
+        )
+        for row in printed[printed["dataset"].isin(list(sets.DIMENSION))].to_dict("records")
+        if row["accuracy"]
+    ]
+    made = make(Made(accuracy=dict.fromkeys(sets.MODELS, 0.5), datasets=("scienceqa",)))
+    drawn, _ = built(asked(made, rows), "reform")["Figure 5"].figures
+    points: dict[str, dict[str, float]] = {}
+    for part in drawn.chart.datasets.values():
+        for row in part:
+            points.setdefault(row["panel"], {})[row["group"]] = row["value"]
+    dimensions = ["coarse perception", "fine perception", "spatial", "visual reasoning", "cross modal"]
+    assert list(points) == [*dimensions, "dialogue"]
+    below = [name for name, bars in points.items() if bars["FlanT5-XL"] < 0]
+    assert below == ["coarse perception", "fine perception", "visual reasoning", "cross modal"]
+    for bars in points.values():
+        means = pd.Series(bars).groupby(lambda name: name.partition("-")[0]).mean().sort_values()
+        assert set(means.index[:2]) == {"FlanT5", "LLaMA2"} and set(means.index[2:]) == {"LLaMA", "Vicuna"}
+    assert {"Vicuna-7B", "Vicuna-7B+", "Vicuna-7B+LoRA", "LLaMA-7B"} < set(points["spatial"])
+    pair = tables_mean(printed, "FlanT5-XL", sets.COARSE)
+    assert points["coarse perception"]["FlanT5-XL"] == pytest.approx(pair["likelihood"] - pair["generation"])
 
 
 def test_preferred_options_stand_above_where_the_correct_ones_stand(make: Make) -> None:

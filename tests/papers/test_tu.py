@@ -15,6 +15,7 @@ from tests.metrics.simulated import ROOT
 from tests.papers.shown import beside, built, reviewed, text
 from tests.report.project import Made, Make
 from vouch.metrics.comparison.config import CompareConfig
+from vouch.metrics.comparison.rankers import RANKERS
 from vouch.metrics.comparison.ranking import rankings
 from vouch.papers.charts import STAR, huber
 from vouch.papers.entry import Lookup, names_in
@@ -100,6 +101,9 @@ def test_table_2_ranks_the_models_of_one_recipe_among_themselves(make: Make) -> 
                     rho = apart[known][row[0].note, name]
                     assert cell.key == pytest.approx(abs(rho) if row[0].text[:3] in ("NLL", "Ent") else rho)
         assert len(grid.rows) >= 7
+    assert "absolute for uncertainties, as the authors take it) of 4 models" in " ".join(
+        shown["Table 1"].sentences
+    )
     assert [row[0].text for row in shown["Table 2"].grids[0].rows] == [
         "AoL", "NLL_min", "NLL_avg", "Ent_max", "Ent_avg", "Sample_BLEU", "ATC"
     ]  # fmt: skip
@@ -129,9 +133,24 @@ def test_table_1_has_no_sign_of_nll_and_entropy_and_says_which_are_negative(make
 
 
 def test_every_printed_method_has_its_row() -> None:
-    """Of table 1: thirteen methods, as the paper spells them."""
+    """Of table 1: thirteen methods, as the paper spells them, each with the numbers of its ranker."""
     printed = read_printed([ROOT / "docs/published/tu_tables.csv"])["tu_tables"]
     assert list(METHODS.values()) == list(dict.fromkeys(printed.loc[printed["table"] == "1", "method"]))
+    assert {method: RANKERS[name].label for name, method in METHODS.items()} == {
+        "AoL": "Other datasets",
+        "NLL_F": "NLL, first token",
+        "NLL_P": "NLL, last token",
+        "NLL_min": "NLL, worst token",
+        "NLL_avg": "NLL, mean",
+        "Ent_F": "Entropy, first token",
+        "Ent_P": "Entropy, last token",
+        "Ent_max": "Entropy, largest",
+        "Ent_avg": "Entropy, mean",
+        "Sample_BLEU": "Samples, BLEU-1",
+        "Sample_BERT": "Samples, BERTScore",
+        "Sample*_BERT": "Samples, BERTScore, spelled out",
+        "ATC": "Thresholded confidence",
+    }
 
 
 def test_rankings_of_three_models_and_no_fewer(make: Make) -> None:
@@ -164,7 +183,8 @@ def test_rankings_of_three_models_and_no_fewer(make: Make) -> None:
 
 
 def test_table_1_takes_means_over_proxies_the_first_temperature_and_an_average(make: Make) -> None:
-    """AoL of the other datasets together, not of one; of texts, not of letters; the average of a whole row alone."""
+    """AoL of the other datasets together, not of one; of texts, not of letters; the average of a whole row alone.
+    Published numbers stand beside texts, and their average only beside that of all eight datasets."""
 
     def row(dataset: str, ranker: str, rho: float, **other: Any) -> dict[str, Any]:
         place = {"dataset": dataset, "output": "text", "ranker": ranker, "score": "", "proxy": ""}
@@ -175,13 +195,15 @@ def test_table_1_takes_means_over_proxies_the_first_temperature_and_an_average(m
         row("ai2d", "accuracy_on_the_line", 0.5, proxy="mean"),
         row("docvqa", "accuracy_on_the_line", 0.25, proxy="mean"),
         row("ai2d", "nll_avg", 0.1, output="letters"),
+        row("ai2d", "confidence", 0.75, output="letters", models=4),
         row("ai2d", "nll_avg", -0.75),
         row("docvqa", "nll_avg", 0.25),
         row("ai2d", "sample_bleu", 0.1, score="t1.5"),
         row("ai2d", "sample_bleu", 0.5, score="t0.7"),
     ]
-    shown = built(make(Made(rankings=rows, datasets=("ai2d", "docvqa"))), "tu")["Table 1"]
-    (grid, _) = shown.grids
+    evidence = make(Made(rankings=rows, datasets=("ai2d", "docvqa")))
+    shown = built(evidence, "tu")["Table 1"]
+    (grid, of_letters) = shown.grids
     assert [column.label for column in grid.columns] == [
         "Method", *(f"{name} {end}" for name in ("rho", "tau") for end in ("AI2D", "DocVQA", "Avg."))
     ]  # fmt: skip
@@ -190,6 +212,15 @@ def test_table_1_takes_means_over_proxies_the_first_temperature_and_an_average(m
         "NLL_avg": ["0.75", "0.25", "0.50", "−0.38", "0.12", "−0.12"],
         "Sample_BLEU": ["0.50", "–", "–", "0.25", "–", "–"],
     }
+    other = ["Confidence | confidence", "0.75", "0.38"]
+    assert text(of_letters) == [["NLL_avg | nll_avg", "0.10", "0.05"], other]
+    assert "absolute for uncertainties, as the authors take it) of 4 models" in " ".join(shown.sentences)
+    facts = {name: {"papers": ["tu"]} for name in evidence.all_models}
+    printed = read_printed([ROOT / "docs/published/tu_tables.csv"])
+    shown = built(replace(evidence, facts=facts, printed=printed), "tu")["Table 1"]
+    assert text(shown.grids[1]) == text(of_letters)
+    (found,) = (line[1:4] for line in text(shown.grids[0]) if line[0].startswith("NLL_avg"))
+    assert found == ["0.75 | published 0.88", "0.25 | published 0.93", "0.50"]
 
 
 def test_distances_of_datasets_against_how_alike_they_order_the_models(make: Make) -> None:

@@ -4,9 +4,10 @@ This file has the figures and the paper; reform_sets.py has the names and the nu
 reform_general.py tables 1 and 2, reform_tables.py the others.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -155,24 +156,55 @@ def by_count(title: str, label: str, key: str, part: str, lookup: Lookup, group:
 
 
 def gap(lookup: Lookup) -> Built:
-    """Figure 5: accuracy of both outputs by dataset and model, if both were asked."""
-    mean = sets.means(lookup)
-    if mean.shape[1] < 2 or mean.dropna().empty:
-        raise Absent("no model was asked for both texts and likelihoods")
-    frame = sets.long(lookup, [sets.accuracy(output) for output in sets.OUTPUT_NAMES]).dropna(
-        subset=["value"]
-    )
+    """Figure 5: likelihood minus generation by dimension and language model, where these are known; then both
+    accuracies by dataset and model. Only of datasets that a model was asked for both."""
+    frame = sets.long(lookup, [sets.accuracy(output) for output in sets.OUTPUT_NAMES])
+    if frame.empty:
+        raise Absent("no model was asked for texts or likelihoods")
+    frame = frame.dropna(subset=["value"])
     pairs = frame[frame.groupby(["dataset", "model"])["measure"].transform("nunique") == 2]
     if pairs.empty:
-        raise Absent("no dataset was asked for both texts and likelihoods")
+        raise Absent("no model was asked for both texts and likelihoods of a dataset")
     pairs = lookup.in_order(pairs, ["dataset", "measure", "model"])
     dots = pairs.rename(columns={"dataset": "panel"})
     dots = dots.assign(row=dots["model"], series=dots["measure"].map(NOUNS))
     wide = pairs.pivot(index=["dataset", "model"], columns="measure", values="value")
-    gap = 100 * (wide[1] - wide[0])
-    low, high = formatting.number(gap.min(), 1), formatting.number(gap.max(), 1)
+    points = 100 * (wide[1] - wide[0])
+    low, high = formatting.number(points.min(), 1), formatting.number(points.max(), 1)
     description = f"Likelihood minus generation: {low} to {high} points."
-    return figure("generation and likelihood", description, charts.dots(dots, "Accuracy"))
+    by_dataset = figure("generation and likelihood", description, charts.dots(dots, "Accuracy"))
+    return joined([*_gap_by_language_model(lookup, points), by_dataset])
+
+
+def _gap_by_language_model(lookup: Lookup, points: pd.Series) -> Iterator[Built]:
+    """A figure, if there is a dataset of the benchmark and a model whose language model is on record.
+
+    The mean over the datasets of a dimension for each model, then over the models of a language model.
+    points: by dataset and model.
+    """
+    facts, order = sets.facts(lookup), list(sets.SETS)
+    frame = points.rename("value").reset_index()
+    backbones = {name: _language_model(facts.get(name, {})) for name in lookup.order}
+    frame = frame.assign(panel=frame["dataset"].map(sets.DIMENSION), group=frame["model"].map(backbones))
+    of_models = frame.groupby(["panel", "group", "model"])["value"].mean()
+    mean = of_models.groupby(["panel", "group"]).mean().reset_index()
+    if mean.empty:
+        return
+    mean = mean.sort_values("panel", key=lambda names: names.map(order.index), kind="stable")
+    shown = mean.assign(panel=mean["panel"].str.replace("_", " "), series="likelihood minus generation")
+    description = "; ".join(
+        f"{row.panel}, {row.group} {formatting.number(row.value, 1)}" for row in shown.itertuples()
+    )
+    title = "likelihood minus generation by language model"
+    yield figure(title, f"Bars of mean points: {description}.", charts.bars(shown, format=".0f"))
+
+
+def _language_model(known: Mapping[str, Any]) -> str | None:
+    """As table 3 names it: `Vicuna-7B`, `Vicuna-7B+` if its own weights were tuned, `Vicuna-7B+LoRA`."""
+    name, tuning = known.get("language_model"), known.get("language_model_tuning", "")
+    if not name:
+        return None
+    return f"{name}+{tuning}" if tuning or known.get("trainable_language_model_parameters") else str(name)
 
 
 def preference(lookup: Lookup) -> Built:
@@ -332,7 +364,7 @@ PAPER = Paper(
         ),
         Entry("Figure 3", "Accuracy by language model and by vision encoder.", by_backbone),
         Entry("Figure 4", "Accuracy and what models were trained on.", training),
-        Entry("Figure 5", "Generation against likelihood.", gap),
+        Entry("Figure 5", "Generation against likelihood, by language model and by dataset.", gap),
         Entry("Figure 8", "Accuracy by number of parameters.", partial(spread, SIZES)),
         Entry(
             "Figure 9",

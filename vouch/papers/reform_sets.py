@@ -24,17 +24,20 @@ COARSE, FINE, OCR, KIE, SPATIAL, VQA, KVQA, CROSS, CAPTIONS, DIALOGUE = (
         *("captions", "dialogue"),
     )
 )
-SETS = {
-    "coarse_perception": len(COARSE),
-    "fine_perception": len(FINE),
-    "scene_text": len(OCR) + len(KIE),
-    "spatial": len(SPATIAL),
-    "visual_reasoning": len(VQA) + len(KVQA),
-    "cross_modal": len(CROSS),
-    "dialogue": len(DIALOGUE),
-    "description": len(CAPTIONS),
+_IN_DIMENSION = {
+    "coarse_perception": COARSE,
+    "fine_perception": FINE,
+    "scene_text": (*OCR, *KIE),
+    "spatial": SPATIAL,
+    "visual_reasoning": (*VQA, *KVQA),
+    "cross_modal": CROSS,
+    "dialogue": DIALOGUE,
+    "description": CAPTIONS,
 }
+SETS = {dimension: len(names) for dimension, names in _IN_DIMENSION.items()}
 """The number of datasets in each dimension."""
+DIMENSION = {name: dimension for dimension, names in _IN_DIMENSION.items() for name in names}
+"""The dimension of each dataset."""
 PERCEPTION = (*COARSE, *FINE, *OCR, *KIE)
 COGNITION = (*SPATIAL, *VQA, *KVQA, *CROSS, *CAPTIONS, *DIALOGUE)
 MODELS = names_in("reform", "models")

@@ -274,6 +274,24 @@ def test_the_literal_direction_turns_a_harder_dataset_into_an_easier_one():
     assert found == [[0.0, 0.6, 1.0], [1.0, 0.6, 0.0]]
 
 
+def test_thresholded_confidence_of_texts_is_of_the_least_probable_token():
+    """Each model has a threshold of its own, by its performance on the proxy; NLL_avg says the opposite."""
+
+    def of_texts(nll_min, performance):
+        nll = np.array(nll_min, dtype=float)
+        label_free = {"nll_avg": -nll, "nll_min": nll}
+        right, groups = np.zeros((4, 0), dtype=bool), np.arange(4)
+        return RankingTask("d", "text", "", ("m0", "m1"), groups, np.array(performance), label_free, right)
+
+    proxy = of_texts([[1, 2, 3, 4], [10, 20, 30, 40]], [[1.0, 1, 0, 0], [1, 1, 1, 0]])
+    unlabelled = of_texts([[0.5, 2.5, 3, np.nan], [39, 40, 41, 5]], np.zeros((2, 4)))
+    found = atc(unlabelled, proxy, 0.1), atc_literal(unlabelled, proxy, 0.1)
+    np.testing.assert_array_equal(found[0], [[1, 1, 0, np.nan], [1, 0, 0, 1]])  # NLL below 3, and below 40
+    np.testing.assert_array_equal(found[1], [[0, 1, 1, np.nan], [1, 1, 1, 0]])  # NLL above 2, and above 10
+    of_letters = task([[[0.2, 0.5, 0.3], [0.25, 0.6, 0.15]]])
+    np.testing.assert_allclose(of_letters.certainty, [[0.0, np.log(0.6 / 0.4)]], atol=1e-12)
+
+
 @given(st.integers(0, 500), st.integers(1, 40))
 def test_on_the_proxy_itself_the_share_is_the_accuracy(seed, count):
     random = np.random.RandomState(seed)
@@ -282,27 +300,41 @@ def test_on_the_proxy_itself_the_share_is_the_accuracy(seed, count):
 
 
 def test_performance_elsewhere_by_hand():
-    right = {"a": [1, 2, 3], "b": [3, 2, 1], "c": [0, 2, 3]}  # of four items, for three models
+    # of four items, for four models, of which d lacks the last
+    right = {
+        "a": [1, 2, 3, 4],
+        "b": [3, 2, 1, 0],
+        "c": [0, 2, 3, 4],
+        "d": [2, 1, 3],
+        "of_texts": [1, 2, 3, 4],
+    }
     rows = [
         {"model": f"m{m}", "dataset": d, "prompt": f"{i}", "group": f"{i}", "output": "letters"}
         | {"performance": float(i < right[d][m]), "answers": [0], "probabilities": [0.5, 0.5]}
+        | ({"output": "text"} if d == "of_texts" else {})
         for d in right
-        for m in range(3)
+        for m in range(len(right[d]))
         for i in range(4)
     ]
     found, values = rankings(table(rows), CONFIG, 0.1)
-    rho = {
-        row["proxy"]: row["rho"]
-        for row in found
-        if (row["dataset"], row["ranker"]) == ("a", "accuracy_on_the_line")
-    }
-    assert rho == pytest.approx({"mean": 0.0, "b": -1.0, "c": 1.0})
+    rho, tau, models = (
+        {
+            row["proxy"]: row[name]
+            for row in found
+            if (row["dataset"], row["ranker"]) == ("a", "accuracy_on_the_line")
+        }
+        for name in ("rho", "tau_paper", "models")
+    )
+    assert rho == pytest.approx({"mean": 0.5 / 3, "b": -1.0, "c": 1.0, "d": 0.5})
+    of_d = stats.weightedtau(right["d"], right["a"][:3]).statistic
+    assert tau == pytest.approx({"mean": of_d / 3, "b": -1.0, "c": 1.0, "d": of_d}) and of_d != 0.5
+    assert models == {"mean": 3, "b": 4, "c": 4, "d": 3}
     elsewhere = [
         row["value"]
         for row in values
         if (row["dataset"], row["ranker"], row["proxy"]) == ("a", "accuracy_on_the_line", "b")
     ]
-    assert elsewhere == [0.75, 0.5, 0.25]
+    assert elsewhere == [0.75, 0.5, 0.25, 0.0]
 
 
 @pytest.mark.parametrize(

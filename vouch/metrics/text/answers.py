@@ -93,9 +93,10 @@ def anls(text: str, reference: str) -> float:
 
 @_in_vlmevalkit("anls")
 def _anls_in_vlmevalkit(text: str, reference: str) -> float:
-    """Lengths are those of the texts as they are, and a similarity of one half counts."""
+    """Lengths are those of the texts with all their spaces in upper case, which has two letters for `ß`; a
+    similarity of one half counts."""
     first, second = (" ".join(each.lower().split()) for each in (text, reference))
-    longer = max(len(text), len(reference))
+    longer = max(len(text.upper()), len(reference.upper()))
     similarity = 1 - Levenshtein.distance(first, second) / longer if longer else 1.0
     return similarity if similarity >= ANLS_THRESHOLD else 0.0
 
