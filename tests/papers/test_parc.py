@@ -239,6 +239,7 @@ def test_parc_guarantees_and_planes(make: Make) -> None:
     sure = points[(points["x"] == 0.6) & (points["y"] == 0.8)]
     by_hand = {4: 0.6 / (1 + 0.2 * 3) * 2, 16: 0.6 / (1 + 0.2 * 15) * 4}
     assert sure["value"].tolist() == [0.16, *(round(value, 3) for value in by_hand.values())]
+    assert "its maximum is 2 for 4 options and 4 for 16" in drawn.description
     extremes = points.groupby("panel")["value"].agg(["min", "max"])
     assert extremes.to_dict("index") == {
         "Reliability, guess 0.50": {"min": -1, "max": 1},

@@ -18,7 +18,11 @@ from tests.report.project import Made, Make
 from vouch.cli.main import main
 from vouch.datasets.loaders.seedbench import TYPES
 from vouch.metrics.comparison.leaderboard import NAMES
+from vouch.metrics.join import Block
+from vouch.metrics.metric import ALL, FAITHFUL, Figure
 from vouch.metrics.protocols import faithful
+from vouch.metrics.responses import Bools
+from vouch.metrics.tables import metric_rows
 from vouch.papers.entry import MEAN, Built, Lookup
 from vouch.papers.kostumov import CALIBRATION, PAPER, SEVENTH, TEN, sets
 from vouch.papers.page import review
@@ -270,21 +274,18 @@ def test_what_sections_vi_d_and_vi_e_state_in_words(
 def by_category(make: Make, dataset: str, names: Sequence[str], path: Path | None = None) -> dict[str, Built]:
     """Tables by their number; each category is split and calibrated by itself. names: of the models."""
     items = asked(dataset, path)[1].to_pandas()
-    of_item = dict(zip(items["id"], items["category"], strict=True))
     rows = []
     for model in names:
-        answered = block(model, dataset, path)
-        of_row = np.array([of_item[item] for item in answered.items])
-        for category in items["category"].unique():
-            part = answered.responses.take(of_row == category)
-            for (score, metric), value in values(faithful(part, config()).figures).items():
-                row: dict[str, Any] = {
-                    "model": model_slug(model),
-                    "dataset": dataset,
-                    "variation": "original",
-                }
-                row |= {"protocol": "faithful", "category": category, "calibration": "", "items": 1422}
-                rows.append(row | {"output": "letters", "score": score, "metric": metric, "value": value})
+        found = block(model, dataset, path)
+
+        def figures(protocol: str, category: str, kept: Bools, answered: Block = found) -> list[Figure]:
+            of = protocol == FAITHFUL and category != ALL
+            return faithful(answered.responses.take(kept), config()).figures if of else []
+
+        nothing = np.full(len(found.responses), -1)
+        for row in metric_rows(model_slug(model), dataset, found, nothing, figures):
+            if row["category"] != ALL and row["protocol"] == FAITHFUL:
+                rows.append(row | {"calibration": "", "items": 1422})
     evidence = replace(
         make(Made(datasets=(dataset,))),
         leaderboard=pd.DataFrame(rows).reindex(columns=LEADERBOARD.schema.names),
