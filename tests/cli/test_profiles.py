@@ -89,6 +89,12 @@ def test_sets_are_those_of_azad_and_parc(here: Path) -> None:
     assert project("parc").score.parsers == ["contains"], "PARC looks for answers anywhere in a response"
 
 
+def test_each_dataset_of_azad_has_the_template_of_its_name(here: Path) -> None:
+    """Tables 5 and 6: a system message and instruction of its own."""
+    asked = {name: (entry.template, entry.variant) for name, entry in project("azad").datasets.items()}
+    assert asked == {name: (f"azad_{name}", None) for name in ROWS["azad"]}
+
+
 def test_samples_are_those_of_tu(here: Path) -> None:
     """Section 4.3: five stochastic inferences of each question to each model, at temperature .7."""
     settings = project("tu")

@@ -103,11 +103,12 @@ def test_the_counts_of_table_7_are_the_papers_to_three_digits(make: Make) -> Non
 
 
 def test_correct_letters_are_counted_over_all_questions_of_a_dataset(make: Make) -> None:
-    """Figure 9: defective questions count, open ones do not, several correct options share a question."""
+    """Figure 9: defective questions count, open ones do not, several correct options share a question, an option
+    without a letter has no bar."""
     answers: dict[str, list[list[int]]] = {
         "scienceqa": [[0, 2], [1]],
         "ai2d": [[0], [0], [1], [3]],
-        "mmmu": [[]],
+        "mmmu": [[], [26]],
         "other": [[4]],
     }
     rows = [
@@ -124,6 +125,7 @@ def test_correct_letters_are_counted_over_all_questions_of_a_dataset(make: Make)
         ("AI2D", "A", 0.5), ("AI2D", "B", 0.25), ("AI2D", "D", 0.25),
         ("ScienceQA", "A", 0.25), ("ScienceQA", "B", 0.5), ("ScienceQA", "C", 0.25),
     ]  # fmt: skip
+    assert '"format": ".0%"' in json.dumps(drawn.chart.to_dict())
     none = with_items(evidence, [{"dataset": "ai2d", "answers": []}])
     assert dict(reviewed(none, "azad").reasons)["Figure 9"] == "no dataset has questions with options"
 

@@ -342,6 +342,11 @@ def test_likelihoods_are_asked_for_in_the_place_of_a_letter() -> None:
          "\nAnswer with the option's letter from the given choices directly.\n\nAnswer:"),
         ("kostumov_qwen_nan", None, f"Context: nan\nQuestion: Which?\nOptions: \nA. x\nB. y\nC. {IDK}\nD. None of the "
          "above\nAnswer with the option's letter from the given choices directly.\n\nAnswer:"),
+        *(
+            (f"kostumov_{name}", hint, f"Context: {hint}\nQuestion: Which?\nOptions: \nA. x\nB. y\nC. {IDK}\nD. None of "
+             "the above\nAnswer with the option's letter from the given choices directly.\n\nAnswer:")
+            for name, hint in (("qwen", "h"), ("qwen", "nan"), ("qwen_nan", "h"))
+        ),
         ("tu_choice", "h", "Hint: h\nQuestion: Which?\nOptions:\nA. x\nB. y\nPlease select the correct answer from the "
          "options above. \n"),
         ("tu_choice", None, "Question: Which?\nOptions:\nA. x\nB. y\nPlease select the correct answer from the options "
