@@ -345,6 +345,12 @@ def test_cider_d_is_undefined_of_a_row_that_holds_nothing_rare(known: list[str])
     assert np.isnan(own) and other == pytest.approx(5)
 
 
+def test_words_of_cider_d_have_no_case_and_no_punctuation() -> None:
+    texts, references = ["A red Dog, runs.", "x"], [["a red dog runs"], ["x y"]]
+    assert ANSWERS["cider_d"](texts, references)[0] == pytest.approx(10)
+    assert ANSWERS["cider"](texts, references)[0] < 2
+
+
 def test_cider_d_does_not_tell_how_accents_are_composed() -> None:
     found = ANSWERS["cider_d"](["un cafe\u0301 noir ici", "x"], [["un caf\u00e9 noir ici"], ["x y"]])
     assert found[0] == pytest.approx(10)
