@@ -105,11 +105,14 @@ def test_dialogues_count_if_they_show_the_models_own_earlier_answers(make: Make)
     """Prompts without a history measure something else than the paper's online dialogues."""
     rows = [
         standing("blip2_flan_t5_xl", metric, value, output="text", dataset=dataset, variation=variation)
-        for dataset, off in (("vqa_mt", 0.0), ("visdial", 0.1))
-        for variation, value in (("tests", 0.9), ("dialogue_tests", 0.6797 - off), ("original", 0.8))
-        for metric in ("accuracy", "turn_correlation", "instability")
+        for dataset, off in (("vqa_mt", 0.0), ("visdial", 0.1), ("own", 0.5))
+        for variation, value in (
+            *(("tests", 0.9), ("dialogue", 0.7), ("dialogue_tests", 0.6797 - off)),
+            ("original", 0.8),
+        )
+        for metric in ("accuracy", "turn_correlation", "instability", "turn_slope")
     ]
-    two = Made(datasets=("vqa_mt", "visdial"))
+    two = Made(datasets=("vqa_mt", "visdial", "own"))
     evidence = replace(asked(make(two), rows), printed=read_printed(REFORM))
     shown = built(evidence, "reform")["Table 20"]
     assert beside(shown, slice(1, 5)) == [
@@ -118,7 +121,12 @@ def test_dialogues_count_if_they_show_the_models_own_earlier_answers(make: Make)
         ["Avg.", "Instability", "0.22", "0.63"],
         ["visdial", "Correlation", "-0.93", "0.58"], ["vqa_mt", "Correlation", "-0.26", "0.68"],
     ]  # fmt: skip
-    without = [row for row in rows if row["variation"] != "dialogue_tests"]
+    heads = {column.label for column in shown.grids[0].columns[1:]}
+    own = {
+        f"{measure} {name}" for measure in ("Slope", "Correlation") for name in ("vqa_mt", "visdial", "own")
+    }
+    assert own <= heads and not {f"Slope {MEAN}", f"Correlation {MEAN}"} & heads
+    without = [row for row in rows if row["variation"] not in ("dialogue_tests", "dialogue")]
     reasons = dict(reviewed(asked(make(two), without), "reform").reasons)
     assert reasons["Table 20"] == "needs the variation dialogue_tests, or dialogue, and questions with turns"
     evidence = make(Made(categories=("dialogue", "spatial"), outputs=("likelihood",)))
