@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 
 import numpy as np
 import pytest
@@ -261,6 +262,18 @@ def test_vlmevalkits_rules_are_those_of_the_faithful_protocol(
 def test_words_of_an_ocr_answer(text: str, reference: str, whole: float, share: float) -> None:
     assert score("ocr_contains", text, reference) == whole
     assert score("word_accuracy", text, reference) == share
+    assert score("ocr_contains", text, "none of it", reference) == whole, "the best reference counts"
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text("aB1 .-'5$_\n", max_size=12), st.text("aB1 .-'5$_", min_size=1, max_size=4))
+def test_scene_text_in_ascii_is_read_by_the_rule_of_the_authors_code(text: str, reference: str) -> None:
+    """Signs go, case does not count, and the reference stands between two ends of words."""
+    kept, wanted = (
+        "".join(char for char in one.lower() if char.isalnum() or char.isspace()) for one in (text, reference)
+    )
+    found = re.search(rf"\b{re.escape(wanted)}\b", kept) is not None
+    assert score("ocr_contains", text, reference) == found
 
 
 INVOICE = "The guests sat down at the table number 7 and then the waiter brought the bill for the total amount of 35 dollars"
@@ -334,6 +347,12 @@ def test_cider_d_is_undefined_of_a_row_that_holds_nothing_rare(known: list[str])
     """0 for its own reference would be wrong; others keep their score."""
     own, other = ANSWERS["cider_d"]([known[0], "a red dog runs"], [known, ["a cat", "a red dog runs"]])
     assert np.isnan(own) and other == pytest.approx(5)
+
+
+def test_words_of_cider_d_have_no_case_and_no_punctuation() -> None:
+    texts, references = ["A red Dog, runs.", "x"], [["a red dog runs"], ["x y"]]
+    assert ANSWERS["cider_d"](texts, references)[0] == pytest.approx(10)
+    assert ANSWERS["cider"](texts, references)[0] < 2
 
 
 def test_cider_d_does_not_tell_how_accents_are_composed() -> None:

@@ -395,6 +395,9 @@ def test_a_full_set_of_tdiuc_is_thinned_out_for_the_sample(project, monkeypatch)
     tdiuc(project, range(90), "positional_reasoning")
     with pytest.raises(UserError, match=r"items: 232 expected, 90 found"):
         items(project, "tdiuc_position", expect={})
+    tdiuc(project, range(9247), "positional_reasoning")
+    found = items(project, "tdiuc_position", expect={})
+    assert [int(one["source_id"]) for one in found] == list(range(0, 9247, 40))
 
 
 def test_yes_and_no(project) -> None:
