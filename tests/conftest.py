@@ -39,6 +39,7 @@ LONGEST = [
     "switches",
     "secrets",
     "site",
+    "items",
     "real_tokenizers",
     "switching",
     "program",
