@@ -12,6 +12,9 @@ from tests.metrics.simulated import ROOT
 from tests.papers.shown import asked, built, reviewed, standing, text
 from tests.report.project import Made, Make
 from vouch.datasets.config import OptionScheme
+from vouch.papers.entry import Built
+from vouch.papers.kostumov import TEN
+from vouch.papers.pivot import CELL
 from vouch.pipeline.yaml12 import load
 from vouch.report.loading import read_printed
 
@@ -70,8 +73,8 @@ def released(model: str, metric: str, dataset: str) -> float:
 
 
 @pytest.fixture
-def figures(make: Make) -> dict[str, Bars]:
-    """The bars of every figure, of the released numbers of all 26 models; and of LAC alone, which none shows."""
+def shown(make: Make) -> dict[str, Built]:
+    """Tables and figures of the released numbers of all 26 models; and of LAC alone, which no figure shows."""
     models = {row["model"] for row in PRINTED}
     rows = [
         standing(model, metric, released(model, metric, dataset) + off, dataset=dataset, score=score)
@@ -82,14 +85,54 @@ def figures(make: Make) -> dict[str, Bars]:
         )
     ]  # fmt: skip
     every = asked(make(Made(accuracy=dict.fromkeys(sorted(models), 0.5), datasets=tuple(DATASETS))), rows)
+    return built(every, "kostumov")
+
+
+@pytest.fixture
+def figures(shown: Mapping[str, Built]) -> dict[str, Bars]:
+    """The bars of every figure."""
     found = {}
-    for name, each in built(every, "kostumov").items():
+    for name, each in shown.items():
         if name.startswith("Figure"):
             (drawn,) = each.figures
             bars = [row for part in drawn.chart.datasets.values() for row in part]
             found[name] = {(row["panel"], row["group"], row["series"]): row["value"] for row in bars}
             assert len(found[name]) == len(bars), "each bar once"
     return found
+
+
+def test_table_i_says_what_section_vi_a_says_of_accuracy_and_uncertainty(shown: Mapping[str, Built]) -> None:
+    """Relative ranks of the ten models that the paper prints, each example of its text, and UAcc above 100 %."""
+    (grid,) = shown["Table I"].grids
+    heads = [column.label for column in grid.columns]
+    cells = {
+        (row[0].text, head): CELL.fullmatch(cell.text)
+        for row in grid.rows
+        for head, cell in zip(heads[1:], row[1:], strict=True)
+    }
+    values = {key: float(found["value"]) for key, found in cells.items() if found}
+    ranks = {key: int(found["rank"]) for key, found in cells.items() if found and found["rank"]}
+    monkey, moe, intern = "Monkey-Chat", "MoE-LLaVA-Phi2-2.7B", "InternLM-XComposer2-VL"
+    assert {model for model, _ in ranks} == {*TEN.values()}
+    columns = ("Acc Avg.", "SS Avg.", "UAcc Avg.")
+    assert [ranks[monkey, column] for column in columns] == [2, 9, 7]
+    assert [ranks[moe, column] for column in columns] == [8, 4, 4]
+    sizes = {name: ranks[monkey, f"SS {name}"] for name in DATASETS.values()}
+    assert sizes == {"MMB": 8, "OOD": 9, "SQA": 5, "SB": 9, "AI2D": 9}
+    for model, more in ((monkey, 12.19), (intern, 10.37)):
+        assert values[model, "Acc AI2D"] - values[moe, "Acc AI2D"] == pytest.approx(more)
+        assert values[model, "SS AI2D"] > values[moe, "SS AI2D"], "the better one is less sure"
+    spans = {
+        head: (min(of_ten), max(of_ten))
+        for head in heads
+        if (of_ten := [values[model, head] for model in TEN.values() if (model, head) in values])
+    }
+    assert (spans["Acc OOD"], spans["Acc AI2D"]) == ((54.22, 74.82), (53.55, 73.67))
+    assert (spans["SS OOD"], spans["SS AI2D"]) == ((1.89, 3.32), (2.33, 3.4))
+    assert all(spans[f"SS {name}"][1] - spans[f"SS {name}"][0] < 1 for name in ("MMB", "SQA", "SB"))
+    above = {key for key, value in values.items() if key[1].startswith("UAcc") and value > 100}
+    large = {("llava_v1_6_34b", f"UAcc {name}") for name in ("MMB", "OOD", "SQA", "AI2D", "Avg.")}
+    assert above == {(moe, "UAcc OOD"), ("yi_vl_34b", "UAcc MMB"), ("yi_vl_34b", "UAcc OOD")} | large
 
 
 def test_figures_3_to_8_show_the_released_numbers_of_their_families(figures: Mapping[str, Bars]) -> None:
