@@ -74,7 +74,9 @@ EXAMS = (
     exam("validation_Music_2", options="[]", answer="['5', 'five']", question_type="open"),
     exam("validation_Art_4", options=repr(list("abcdefg")), answer="G"),
     exam("validation_Art_5", options="['<image 1>', '<image 2>']", image_2=cell(2)),
+    exam("validation_Law_6", options="['<image 1>', '<image 1>', 'c', 'd', 'e']", answer="E"),
 )
+LAW = {"category": "Law", "answers": [4]}  # five options, one image that is named twice
 TEN = pro("test_Art_1", options=repr(list("abcdefghij")), answer="J")
 SEVERAL = pro("test_Art_3", options=repr(["<image 2>", *"bcdefghij"]), image_2=cell(2))
 PROBLEMS = (problem("1", [], "12"), problem("2", list("ABCDE"), "E"))
@@ -109,15 +111,16 @@ READ = [
             {"category": "Music", "references": ["5", "five"], "kind": "text"},
             {"category": "Art", "answers": [6], "kind": "choice"},
             {"options": ["<image 1>", "<image 2>"], "images": [sha256(png(n)).hexdigest() for n in (1, 2)]},
+            LAW,
         ],
     ),
     (
         "mmmu", EXAMS, {"open": "other"},
-        [{}, {"options": ["5.5", "Other Answers"], "answers": [0], "kind": "choice"}, {"kind": "choice"}, {}, {}],
+        [{}, {"options": ["5.5", "Other Answers"], "answers": [0], "kind": "choice"}, {"kind": "choice"}, {}, {}, {}],
     ),
-    ("mmmu", EXAMS, {"open": "leave_out"}, [{"answers": [1]}, {"answers": [6]}, {"answers": [1]}]),
-    ("mmmu", EXAMS, {"open": "leave_out", "max_options": 5}, [{"answers": [1]}, {"category": "Art"}]),
-    ("mmmu", EXAMS, {"open": "leave_out", "max_options": 5, "images": "one"}, [{"category": "Art_Theory"}]),
+    ("mmmu", EXAMS, {"open": "leave_out"}, [{"answers": [1]}, {"answers": [6]}, {"answers": [1]}, {"answers": [4]}]),
+    ("mmmu", EXAMS, {"open": "leave_out", "max_options": 5}, [{"answers": [1]}, {"category": "Art"}, LAW]),
+    ("mmmu", EXAMS, {"open": "leave_out", "max_options": 5, "images": "one"}, [{"category": "Art_Theory"}, LAW]),
     ("mmmu_pro", (TEN, pro("test_Art_2")), {}, [{"answers": [9]}, {"id": "test_Art_2", "answers": [1]}]),
     ("mmmu_pro", (TEN, pro("test_Art_2")), {"options": 10}, [{"id": "test_Art_1", "answers": [9]}]),
     ("mmmu_pro", (TEN, SEVERAL), {"options": 10}, [{"id": "test_Art_1"}, {"id": "test_Art_3"}]),
