@@ -95,6 +95,12 @@ def test_each_dataset_of_azad_has_the_template_of_its_name(here: Path) -> None:
     assert asked == {name: (f"azad_{name}", None) for name in ROWS["azad"]}
 
 
+def test_azad_asks_every_model_for_greedy_answers(here: Path) -> None:
+    """Section 5.2: do_sample=False. Nor does one search over beams or leave out a dataset."""
+    asked = project("azad").extract
+    assert (asked.sampling, asked.beam_search, asked.datasets_of) == ([], {}, {})
+
+
 def test_samples_are_those_of_tu(here: Path) -> None:
     """Section 4.3: five stochastic inferences of each question to each model, at temperature .7."""
     settings = project("tu")

@@ -280,7 +280,7 @@ def test_prompts_of_azad_et_al(
 ) -> None:
     own = tuple(f"o{number}" for number in range(options))
     row = prompt(f"azad_{name}", replace(ITEM, options=own, hint="unused"))
-    assert digest(row["system"]) == system
+    assert digest(row["system"]) == system and row["outputs"] == ["letters", "text"]
     assert row["options"] == [*own, IDK, "None of them", "Cannot be determined"][:shown]
     assert row["order"] == [*range(options), -1, -2, -1][:shown]
     lines = row["text"].split("\n")
