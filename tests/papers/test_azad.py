@@ -19,6 +19,7 @@ from vouch.report.evidence import Evidence
 from vouch.report.formatting import number, percent
 from vouch.report.loading import read_printed
 from vouch.report.page import FigureSpec
+from vouch.report.table import Grid
 
 
 def test_azads_scores_of_one_split_means_over_models_and_distributions(make: Make) -> None:
@@ -47,6 +48,15 @@ def test_azads_scores_of_one_split_means_over_models_and_distributions(make: Mak
     ]
     assert shown["Table 3"].sentences == [not_computed], "the paper states no mean coverage"
     assert text(sizes.grids[0])[-1][1:] == [*["3.00"] * 4, *["3.25"] * 4, *["3.50"] * 4]
+    literal = [row | {"score": "margin_literal"} for row in rows if row.get("score") == "lac"]
+    both = built(asked(evidence, [*rows, *literal]), "azad")
+    assert text(both["Table 2"].grids[0])[-1][1:] == [
+        *["3.00"] * 4,
+        *["3.25"] * 4,
+        *["3.50"] * 4,
+        *["3.00"] * 4,
+    ]
+    assert both["Table 2"].grids[0].columns[-1].label == "MS, eq. 6 Avg." and not both["Table 3"].sentences
     alone = built(asked(evidence, [row for row in rows if row["model"] == "c"]), "azad")
     assert [row[0] for row in text(alone["Table 1"].grids[0])] == ["c"], "one model has no mean over models"
     (drawn,) = shown["Figure 4"].figures
@@ -216,6 +226,11 @@ def test_radars_have_a_corner_a_metric_clockwise_from_the_top(make: Make) -> Non
     assert reasons["Figure 6"] == "no two models of one family whose sizes are known"
 
 
+def looks(grid: Grid, which: str) -> dict[str, list[str]]:
+    """By model, the tone or shade of every number."""
+    return {row[0].text: [getattr(cell, which) for cell in row[1:]] for row in grid.rows}
+
+
 def points(drawn: FigureSpec) -> list[dict[str, Any]]:
     """The rows of all data of a figure."""
     return [row for part in drawn.chart.to_dict()["datasets"].values() for row in part]
@@ -244,6 +259,13 @@ def test_tables_1_to_4_and_figures_1_to_5_hold_every_number_of_each_score(make: 
         "Table 3": ["91.00", "89.00", "90.00", "92.00", "90.00", "91.00", "93.00", "95.00", "94.00"],
         "Table 4": ["0.125", "0.625", "0.375"],
     }
+    coverages = (shown["Table 3"].grids[0], "tone")
+    assert looks(*coverages)[large] == ["good", "", "", "good", "", "good", "good", "good", "good"]
+    assert looks(*coverages)["gemma_3_12b"] == [""] * 9, "90 % does not exceed the target"
+    darkness = looks(shown["Table 1"].grids[0], "shade")
+    assert darkness[large] == ["gain-4", "gain-3", "gain-3"], "four steps from .2 to 1"
+    assert darkness["gemma_3_4b"] == ["gain-2", "gain-1", "gain-2"]
+    assert not any(any(row) for row in looks(shown["Table 2"].grids[0], "tone").values())
     assert tables["Table 1"][mean] == ["63.75", "56.25", "60.00"]
     assert tables["Table 3"][mean][::3] == ["90.75", "91.00", "91.25"]
     assert tables["Table 4"][mean] == ["0.562", "1.062", "0.812"]

@@ -1,6 +1,6 @@
 """Azad et al. 2025, The Art of Saying "Maybe": three conformal scores, 16 models, six benchmarks."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -28,7 +28,7 @@ from vouch.papers.entry import (
 )
 from vouch.papers.pivot import Layout, by_dataset
 from vouch.report import formatting, vegalite
-from vouch.report.table import Cell, Column, cells
+from vouch.report.table import Cell, Column, Grid, cells
 
 DATASETS = names_in("azad", "datasets")
 
@@ -36,6 +36,11 @@ DATASETS = names_in("azad", "datasets")
 LITERAL = "MS, eq. 6"
 """Equation 6 as printed gives all options of a question the same score; MS is the usual margin."""
 OVER_MODELS = "Mean over models"
+Look = Callable[[Grid, Lookup], Grid]
+SHADES = 4
+"""Colours of page.css, `gain-1` the palest."""
+TINY = 1e-9
+"""More than rounding makes of equal numbers."""
 
 
 def _of_scores(metric: str, scale: float, better: Better) -> tuple[Measure, ...]:
@@ -52,8 +57,11 @@ SIZE = "Parameters, billions"
 ENTROPY = Measure("Entropy", "entropy", digits=3, scale=1, better="low", only="clean")
 
 
-def table(caption: str, measures: Sequence[Measure], lookup: Lookup) -> Built:
-    """Tables 1 to 4 with a row of means over the models, and a sentence on scores that were not computed."""
+def table(caption: str, measures: Sequence[Measure], lookup: Lookup, look: Look | None = None) -> Built:
+    """Tables 1 to 4 with a row of means over the models, and a sentence on scores that were not computed.
+
+    look: colours the numbers.
+    """
     layout = Layout(caption, measures, lookup.models({}) | {OVER_MODELS: OVER_MODELS}, {})
     frame = lookup.long(measures)
     means = frame.groupby(["measure", "dataset"], sort=False)[["value", "clean"]].mean().reset_index()
@@ -62,7 +70,41 @@ def table(caption: str, measures: Sequence[Measure], lookup: Lookup) -> Built:
     built = by_dataset(lookup, frame, DATASETS, layout)
     not_computed = [measure.label for measure in measures if lookup.of(measure).empty]
     sentences = [f"{each} was not computed (score.scores)." for each in not_computed]
-    return replace(built, sentences=[*sentences, *_printed_means(measures[0].metric, lookup)])
+    return replace(
+        built,
+        grids=[look(grid, lookup) if look else grid for grid in built.grids],
+        sentences=[*sentences, *_printed_means(measures[0].metric, lookup)],
+    )
+
+
+def _numbers(grid: Grid, changed: Callable[[Cell, float], Cell]) -> Grid:
+    """The table with every number changed; a dash for a missing one stays."""
+    rows = [
+        [
+            row[0],
+            *(cell if cell.key is None or cell.key < 0 else changed(cell, cell.key) for cell in row[1:]),
+        ]
+        for row in grid.rows
+    ]
+    return replace(grid, rows=rows)
+
+
+def darker(grid: Grid, lookup: Lookup) -> Grid:
+    """The higher a number the darker its cell, in equal steps from the lowest to the highest."""
+    known = [cell.key for row in grid.rows for cell in row[1:] if cell.key is not None and cell.key >= 0]
+    low, span = min(known, default=0), max(known, default=0) - min(known, default=0)
+
+    def changed(cell: Cell, value: float) -> Cell:
+        step = min(int(SHADES * (value - low) / span + TINY), SHADES - 1) if span else 0
+        return replace(cell, shade=f"gain-{step + 1}")
+
+    return _numbers(grid, changed)
+
+
+def above_target(grid: Grid, lookup: Lookup) -> Grid:
+    """Coverage above the target is green."""
+    least = lookup.evidence.target + TINY
+    return _numbers(grid, lambda cell, value: replace(cell, tone="good" if value > least else ""))
 
 
 def _printed_means(metric: str, lookup: Lookup) -> list[str]:
@@ -291,12 +333,16 @@ PAPER = Paper(
     "The paper prints its tables as images, so only its counts of questions and a few means can be compared "
     "with ours. It names neither code nor seed: all is of the faithful protocol's single split.",
     (
-        Entry("Table 1", "Accuracy by dataset.", partial(table, "accuracy (%)", (ACCURACY,))),
+        Entry(
+            "Table 1",
+            "Accuracy by dataset; the higher, the darker.",
+            partial(table, "accuracy (%)", (ACCURACY,), look=darker),
+        ),
         Entry("Table 2", "Set size by dataset and score.", partial(table, "set size by score", OF_SIZES)),
         Entry(
             "Table 3",
-            "Coverage by dataset and score; the target is 90 %.",
-            partial(table, "coverage by score (%)", OF_COVERAGES),
+            "Coverage by dataset and score; the target is 90 %, and what exceeds it is green.",
+            partial(table, "coverage by score (%)", OF_COVERAGES, look=above_target),
         ),
         Entry(
             "Table 4",
