@@ -276,7 +276,9 @@ def test_a_prompt_is_shown_as_each_model_was_asked_it(reports, window):
         page = opened(one.open(f"{ITEMS_PAGE}#{CHOICE}/{item}?model={model}"), item)
         card = page.locator("#item .prompt").nth(1)
         words = card.locator(".words").all_text_contents()
-        assert len(words) == len(wordings) and all(each in text for each, text in zip(wordings, words, strict=True))
+        assert len(words) == len(wordings) and all(
+            each in text for each, text in zip(wordings, words, strict=True)
+        )
         says = "gamma: asked with its own prompt (template plain_kind)" in card.inner_text()
         assert says == (own in wordings) == ("Be kind." in card.inner_text())
     cards = page.locator("#item .prompt").all_inner_texts()
