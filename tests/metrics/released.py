@@ -93,7 +93,7 @@ def native_options(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     return found
 
 
-def published() -> Iterator[tuple[str, str, float]]:
-    """Model, metric and value of every published cell."""
-    for row in pd.read_csv(SHARED / "published-mmbench.csv").itertuples():
+def published(dataset: str = "mmbench") -> Iterator[tuple[str, str, float]]:
+    """Model, metric and value of every published cell of a dataset."""
+    for row in pd.read_csv(folder(dataset) / f"published-{dataset}.csv").itertuples():
         yield row.model, row.metric, row.value

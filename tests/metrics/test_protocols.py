@@ -159,6 +159,7 @@ def test_a_tie_at_the_top_goes_to_the_lowest_letter() -> None:
         ("margin_literal", [0.3, 0.5, 0.2], 0, {0.19: (1, False), 0.21: (3, True)}),
         # A letter on the threshold is in the set.
         ("lac", [0.5, 0.25, 0.25], 2, {0.74: (1, False), 0.75: (3, True), 0.76: (3, True)}),
+        ("aps", [0.125, 0.5, 0.375], 2, {0.874: (1, False), 0.875: (2, True), 1.0: (3, True)}),
     ],
 )
 def test_sets_by_hand(score: str, p: list[float], answer: int, found: dict[float, tuple[int, bool]]) -> None:

@@ -3,19 +3,23 @@
 Its tables are in test_published_tables.py.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+import numpy as np
 import pytest
+import scipy.stats
 
 from tests.metrics.simulated import ROOT
 from tests.papers.shown import asked, built, reviewed, standing, text
 from tests.report.project import Made, Make
 from vouch.datasets.config import OptionScheme
-from vouch.papers.entry import Built
-from vouch.papers.kostumov import TEN
+from vouch.papers.entry import MEAN, Built
+from vouch.papers.kostumov import SEVENTH, TEN
 from vouch.papers.pivot import CELL
 from vouch.pipeline.yaml12 import load
+from vouch.report.evidence import Evidence
 from vouch.report.loading import read_printed
 
 PRINTED = read_printed([ROOT / "docs/published/kostumov_released.csv"])["kostumov_released"].to_dict(
@@ -72,20 +76,24 @@ def released(model: str, metric: str, dataset: str) -> float:
     return sum(values) / len(values)
 
 
-@pytest.fixture
-def shown(make: Make) -> dict[str, Built]:
-    """Tables and figures of the released numbers of all 26 models; and of LAC alone, which no figure shows."""
-    models = {row["model"] for row in PRINTED}
+def of_models(make: Make, models: Iterable[str]) -> Evidence:
+    """Released numbers of some models; and set sizes of LAC alone, which no figure shows."""
     rows = [
         standing(model, metric, released(model, metric, dataset) + off, dataset=dataset, score=score)
         for model in sorted(models)
         for dataset in DATASETS
         for metric, score, off in (
-            ("accuracy", "", 0), ("set_size", "mean", 0), ("uacc", "mean", 0), ("set_size", "lac", 9)
+            ("accuracy", "", 0), ("set_size", "mean", 0), ("uacc", "mean", 0), ("set_size", "lac", 9),
+            ("ece", "", 0), ("mce", "", 0),
         )
     ]  # fmt: skip
-    every = asked(make(Made(accuracy=dict.fromkeys(sorted(models), 0.5), datasets=tuple(DATASETS))), rows)
-    return built(every, "kostumov")
+    return asked(make(Made(accuracy=dict.fromkeys(sorted(models), 0.5), datasets=tuple(DATASETS))), rows)
+
+
+@pytest.fixture
+def shown(make: Make) -> dict[str, Built]:
+    """Tables and figures of all 26 models."""
+    return built(of_models(make, SEVENTH), "kostumov")
 
 
 @pytest.fixture
@@ -219,3 +227,56 @@ def test_kostumovs_calibration_errors_against_set_sizes_and_calibration_shares(m
         "coverage differs by at most 1.00 points, its set size by at most 0.10"
         in (shown["Section VI-E"].sentences[0])
     )
+
+
+@pytest.mark.parametrize("models", [tuple(SEVENTH), tuple(TEN)], ids=["all 26", "the ten of the tables"])
+def test_section_vi_d_says_rho_and_mean_errors_on_five_datasets(make: Make, models: tuple[str, ...]) -> None:
+    """Of the released numbers; section V.A asks whether the errors go with accuracy too."""
+    values = {}
+    for metric in ("ece", "mce", "set_size", "accuracy"):
+        of_set = np.array([[released(model, metric, name) for model in models] for name in DATASETS])
+        values[metric] = dict(zip([*DATASETS.values(), MEAN], [*of_set, of_set.mean(axis=0)], strict=True))
+    (drawn,) = built(of_models(make, models), "kostumov")["Section VI-D"].figures
+    parts = re.fullmatch(
+        r"Spearman.* models: (.*)\. With accuracy: (.*)\. Mean .* cent: (.*)\.", drawn.description
+    )
+    assert parts
+    for part, other in ((parts[1], "set_size"), (parts[2], "accuracy")):
+        found = re.findall(r"(\S+) ECE (\S+) and MCE ([^\s;]+)", part.replace("\u2212", "-"))
+        assert [name for name, *_ in found] == list(values["ece"])
+        for name, *numbers in found:
+            rho = [
+                scipy.stats.spearmanr(values[error][name], values[other][name])[0] for error in ("ece", "mce")
+            ]
+            assert [float(number) for number in numbers] == pytest.approx(rho, abs=0.00501)
+    means = {
+        name: [float(ece), float(mce)]
+        for name, ece, mce in re.findall(r"(\S+) (\S+) and ([^\s;]+)", parts[3])
+    }
+    expected = {
+        name: [100 * values[error][name].mean() for error in ("ece", "mce")] for name in values["ece"]
+    }
+    assert means == {name: pytest.approx(pair, abs=0.00501) for name, pair in expected.items()}
+
+
+def test_what_section_vi_d_says_of_the_ten_models(make: Make) -> None:
+    (drawn,) = built(of_models(make, TEN), "kostumov")["Section VI-D"].figures
+    said = drawn.description.partition("per cent: ")[2]
+    means = {part.split()[0]: float(part.split()[1]) for part in said.split("; ")}
+    del means[MEAN]
+    assert min(means, key=means.__getitem__) == "MMB" and means["MMB"] == 5.31
+    assert max(means, key=means.__getitem__) == "SB" and means["SB"] == 10.05
+    mean = {
+        (metric, model): sum(released(model, metric, name) for name in DATASETS) / 5
+        for metric in ("ece", "mce", "set_size")
+        for model in TEN
+    }
+    order = {
+        metric: sorted(TEN, key=lambda model: mean[metric, model]) for metric in ("ece", "mce", "set_size")
+    }
+    assert order["ece"][0] == order["set_size"][-1] == "qwen_vl_chat" and order["ece"][-1].startswith("mplug")
+    assert order["set_size"][0] == order["ece"][4] == "llava_v1_6_vicuna_13b"
+    ends = [f"{100 * mean['mce', model]:.2f}" for model in (order["mce"][0], order["mce"][-1])]
+    assert ends == ["10.13", "30.41"]
+    assert (order["mce"][0], order["mce"][-1]) == ("qwen_vl_chat", "llava_v1_6_vicuna_7b")
+    assert released("llava_v1_6_vicuna_7b", "mce", "oodcv") == 0.744

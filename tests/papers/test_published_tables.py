@@ -24,7 +24,7 @@ from vouch.metrics.protocols import faithful
 from vouch.metrics.responses import Bools
 from vouch.metrics.tables import metric_rows
 from vouch.papers.entry import MEAN, Built, Lookup
-from vouch.papers.kostumov import CALIBRATION, PAPER, SEVENTH, TEN, sets
+from vouch.papers.kostumov import CALIBRATION, PAPER, SEVENTH, SITUATIONS, TEN, sets
 from vouch.papers.page import review
 from vouch.papers.pivot import CELL, ranks
 from vouch.report.loading import read_printed
@@ -351,7 +351,7 @@ def test_table_v_follows_from_the_authors_pickles(
 
 @needs_oodcv
 def test_table_vi_comes_out_but_for_six_misprints(make: Make) -> None:
-    """Ten models on seven situations of OODCV-VQA."""
+    """Ten models on seven situations of OODCV-VQA; ranks, and what appendix E says."""
     ten = [name for name in models("oodcv") if model_slug(name) in TEN]
     built = by_category(make, "oodcv", ten)["VI"]
     wrong = {
@@ -368,3 +368,27 @@ def test_table_vi_comes_out_but_for_six_misprints(make: Make) -> None:
         ("Monkey-Chat", "Occ", "UAcc"): ("200.00", "200.60"),
         ("Monkey-Chat", "Avg.", "UAcc"): ("77.67", "77.60"),
     }
+    (grid,) = built.grids
+    of_column = {
+        column.label: {row[0].text: row[place].text.partition(" ") for row in grid.rows}
+        for place, column in enumerate(grid.columns[1:], start=1)
+    }
+    assert list(of_column) == [
+        f"{measure} {name}"
+        for measure in ("CR", "Acc", "SS", "UAcc")
+        for name in (*SITUATIONS.values(), MEAN)
+    ]
+    for label, cells in of_column.items():
+        numbers = [float(value) for value, *_ in cells.values()]
+        for value, _, rank in cells.values():
+            better = sum(n < float(value) if label.startswith("SS") else n > float(value) for n in numbers)
+            assert rank == ("" if label.startswith("CR") else f"({better + 1})"), label
+    few = {
+        (name, column)
+        for column in SITUATIONS.values()
+        for name, (value, *_) in of_column[f"CR {column}"].items()
+        if float(value) < 90
+    }
+    assert few == {("CogAgent-VQA", "Occ"), ("MoE-LLaVA-Phi2-2.7B", "IID")}
+    best = {name for name, (value, *_) in of_column["Acc Occ"].items() if float(value) > 98}
+    assert best == {"LLaVA-v1.6-13B", "Monkey-Chat", "InternLM-XComposer2-VL", "MoE-LLaVA-Phi2-2.7B"}

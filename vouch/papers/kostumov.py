@@ -154,28 +154,50 @@ def categories(
 
 
 def errors_and_sizes(lookup: Lookup) -> Built:
-    """Section VI-D: do calibration errors and set sizes order the models alike? By dataset and on average."""
-    measures = (sets("mean")[2], *CALIBRATION)
+    """Section VI-D: do calibration errors order the models as set sizes and accuracies do? By dataset and on
+    average."""
+    measures = (sets("mean")[2], *CALIBRATION, sets("mean")[1])
     frame = with_mean(lookup.long(measures, lookup.own(DATASETS)), lookup.own(DATASETS))
     wide = frame.pivot(index=["dataset", "model"], columns="measure", values="value")
-    wide = wide.reindex(columns=range(len(measures))).dropna()
+    wide = wide.reindex(columns=range(len(measures))).dropna(subset=[0, 1, 2])
     labels = lookup.datasets(DATASETS) | {MEAN: MEAN}
-    parts = []
-    for name, group in wide.groupby(level="dataset", sort=False):
-        if len(group) >= FEWEST and (group.nunique() > 1).all():
-            of_model = {"name": group.index.get_level_values("model"), "x": group[0], "y": 100 * group[1]}
-            points = pd.DataFrame(of_model).assign(series="model", panel=labels[name])
-            rho = {measures[place].label: group[0].corr(group[place], "spearman") for place in (1, 2)}
-            parts.append((points, labels[name], rho))
-    if not parts:
+    places = sorted(wide.groupby(level="dataset"), key=lambda part: list(labels).index(part[0]))
+    groups = [
+        (labels[name], group)
+        for name, group in places
+        if len(group) >= FEWEST and (group[[0, 1, 2]].nunique() > 1).all()
+    ]
+    if not groups:
         raise Absent("fewer than three models differ in set size and calibration errors on one dataset")
-    description = "; ".join(
-        f"{name} {' and '.join(f'{label} {formatting.number(value, 2)}' for label, value in rho.items())}"
-        for _, name, rho in parts
+    sentences = [f"Spearman's rho with set size (mean of LAC and APS) over the models: {_alike(groups, 0)}."]
+    if alike := _alike(groups, 3):
+        sentences.append(f"With accuracy: {alike}.")
+    means = "; ".join(
+        f"{name} {' and '.join(formatting.number(100 * group[place].mean(), 2) for place in (1, 2))}"
+        for name, group in groups
     )
-    description = f"Spearman's rho with set size (mean of LAC and APS) over the models: {description}."
-    chart = charts.scatter(pd.concat(each for each, *_ in parts), "Set size", "ECE (%)", fit=True)
-    return figure("calibration error against set size", description, chart)
+    sentences.append(f"Mean ECE and MCE of the models in per cent: {means}.")
+    points = [
+        pd.DataFrame(
+            {"name": group.index.get_level_values("model"), "x": group[0], "y": 100 * group[1]}
+        ).assign(series="model", panel=name)
+        for name, group in groups
+    ]
+    chart = charts.scatter(pd.concat(points), "Set size", "ECE (%)", fit=True)
+    return figure("calibration error against set size", " ".join(sentences), chart)
+
+
+def _alike(groups: Sequence[tuple[str, pd.DataFrame]], other: int) -> str:
+    """Spearman's rho of ECE (column 1) and MCE (2) with another column, where that one differs."""
+    return "; ".join(
+        f"{name} "
+        + " and ".join(
+            f"{measure.label} {formatting.number(group[other].corr(group[place], 'spearman'), 2)}"
+            for place, measure in enumerate(CALIBRATION, start=1)
+        )
+        for name, group in groups
+        if group[other].count() >= FEWEST and group[other].nunique() > 1
+    )
 
 
 def shares(lookup: Lookup) -> Built:
@@ -288,7 +310,7 @@ PAPER = Paper(
         ),
         Entry(
             "Section VI-D",
-            "Whether calibration errors and the sizes of prediction sets are correlated over the models.",
+            "Whether calibration errors are correlated with set sizes and with accuracy over the models.",
             errors_and_sizes,
         ),
         Entry(
