@@ -122,6 +122,15 @@ def test_table_i_says_what_section_vi_a_says_of_accuracy_and_uncertainty(shown: 
     ranks = {key: int(found["rank"]) for key, found in cells.items() if found and found["rank"]}
     monkey, moe, intern = "Monkey-Chat", "MoE-LLaVA-Phi2-2.7B", "InternLM-XComposer2-VL"
     assert {model for model, _ in ranks} == {*TEN.values()}
+    shades = {
+        (row[0].text, head): cell.shade
+        for row in grid.rows
+        for head, cell in zip(heads[1:], row[1:], strict=True)
+    }
+    of_ten = ["gain-4"] * 2 + ["gain-3"] * 3 + ["gain-2"] * 2 + ["gain-1"] * 3
+    assert {key: shade for key, shade in shades.items() if shade} == {
+        key: of_ten[rank - 1] for key, rank in ranks.items()
+    }
     columns = ("Acc Avg.", "SS Avg.", "UAcc Avg.")
     assert [ranks[monkey, column] for column in columns] == [2, 9, 7]
     assert [ranks[moe, column] for column in columns] == [8, 4, 4]

@@ -26,7 +26,7 @@ from vouch.papers.entry import (
     names_in,
     size,
 )
-from vouch.papers.pivot import Layout, by_dataset
+from vouch.papers.pivot import SHADES, Layout, by_dataset
 from vouch.report import formatting, vegalite
 from vouch.report.table import Cell, Column, Grid, cells
 
@@ -37,8 +37,6 @@ LITERAL = "MS, eq. 6"
 """Equation 6 as printed gives all options of a question the same score; MS is the usual margin."""
 OVER_MODELS = "Mean over models"
 Look = Callable[[Grid, Lookup], Grid]
-SHADES = 4
-"""Colours of page.css, `gain-1` the palest."""
 TINY = 1e-9
 """More than rounding makes of equal numbers."""
 

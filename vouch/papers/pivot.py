@@ -17,6 +17,8 @@ Key = tuple[int, str, str]
 Found = Mapping[Key, Mapping[str, Any]]
 CELL = re.compile(r"(?P<value>-?\d+(?:\.\d+)?)(?: \((?P<rank>\d+)\))?")
 """A published number, `76.75`, or one with its rank, `76.75 (2)`."""
+SHADES = 4
+"""Colours of page.css, `gain-1` the palest."""
 
 
 class Print(NamedTuple):
@@ -68,6 +70,11 @@ def ranks(values: Mapping[str, float], measure: Measure) -> dict[str, int]:
     return {str(key): int(rank) for key, rank in frame.items()}
 
 
+def rank_shade(rank: int, count: int) -> str:
+    """The colour of a rank among so many: the better the darker."""
+    return f"gain-{1 + SHADES * (count - rank) // count}"
+
+
 def pivot(frame: pd.DataFrame, layout: Layout) -> Built:
     """The table, and a second one with the published numbers, if there are any.
 
@@ -82,14 +89,16 @@ def pivot(frame: pd.DataFrame, layout: Layout) -> Built:
     if not rows or not heads:
         raise Absent("nothing of this was measured")
     prints = {key: printed for key, text in layout.prints.items() if (printed := _print(text))}
-    ranked = _ranked(layout, found, [name for name in layout.peers if name in rows] or rows)
+    peers = [name for name in layout.peers if name in rows] or rows
+    ranked = _ranked(layout, found, peers)
     columns = [Column(layout.row), *(_head(layout, place, name) for place, name in heads)]
     body = []
     for row in rows:
         cells = [named(row, layout.rows[row])]
         for place, column in heads:
             key = (place, row, column)
-            cells.append(_cell(found.get(key), layout.measures[place], ranked.get(key), prints.get(key)))
+            cell = _cell(found.get(key), layout.measures[place], ranked.get(key), prints.get(key))
+            cells.append(replace(cell, shade=rank_shade(ranked[key], len(peers))) if key in ranked else cell)
         body.append(cells)
     beside = _published(layout, found, ranked, prints)
     return replace(beside, grids=(Grid(layout.name, layout.caption, columns, body),))
