@@ -26,6 +26,13 @@ from vouch.tables.asked import FAMILIES
 NAMES = ("reliability", "accuracy_calibrated", "certainty", "consistency_calibrated")
 
 
+def test_the_profile_has_the_papers_settings() -> None:
+    """Section 2.3: LAC as Kostumov et al. have it, error rate .1, one half calibrates. 2.1: an answer contains it."""
+    score = load(ROOT / "profiles/parc.yaml")["score"]
+    wanted = {"alpha": 0.1, "calibration": 0.5, "seed": 42, "parsers": ["contains"]}
+    assert wanted.items() <= score.items()
+
+
 def parc_rows() -> list[dict[str, Any]]:
     rows = []
     for model, level in (("llava_v1_5_7b", 0.2), ("other", 0.4)):
