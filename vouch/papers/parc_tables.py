@@ -68,6 +68,21 @@ def long(lookup: Lookup, measures: Sequence[Measure], logits: bool = False) -> p
     return pd.concat(parts, ignore_index=True)
 
 
+def of_own(lookup: Lookup, frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the datasets that means are over (`Lookup.own`)."""
+    return frame[frame["dataset"].isin(lookup.own(DATASETS))]
+
+
+def over_sets(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """by and value: means over the datasets, only of models with a number on as many as any other has.
+
+    by: columns, `model` among them.
+    """
+    found = frame.groupby(by, as_index=False)["value"].agg(value="mean", count="count")
+    most = found.groupby([name for name in by if name != "model"])["count"].transform("max")
+    return found[found["count"] == most].drop(columns="count")
+
+
 def notes(lookup: Lookup, logits: bool) -> dict[str, str]:
     """Dataset -> the kind of its answers."""
     description = {TEXT: "answers are generated texts", LETTERS: "answers are the largest logits"}
