@@ -152,6 +152,23 @@ def test_the_seven_families_of_models_are_told_apart(make: Make) -> None:
                     assert len(set(scale["range"])) == 7, "one look for each family"
 
 
+def test_table_a9_is_over_the_papers_sets_and_has_each_change_by_itself(make: Make) -> None:
+    found = numbers()
+    (grid,) = shown(make, found, TWO)["Table A9"].grids
+    metrics = ("reliability", "accuracy_calibrated", "certainty", "consistency_calibrated")
+    assert [column.label for column in grid.columns] == [
+        "Prompt",
+        *(f"{n} Avg." for n in ("rel", "acc", "cert", "cons")),
+    ]
+    assert {row[0].text: [cell.key for cell in row[1:]] for row in grid.rows} == {
+        KINDS[name]: [
+            pytest.approx(fmean(found[each, model, metric, name] for each, model in product(SETS, TWO)))
+            for metric in metrics
+        ]
+        for name in ("lr_i", "ls_n", "ls_n+lr_i")
+    }
+
+
 def test_every_point_of_figure_2_is_that_of_equation_4(make: Make) -> None:
     drawn = shown(make, numbers(), TWO)["Figure 2"]
     found = {(p["panel"], p["x"], p["y"]): p["value"] for p in points(drawn)}

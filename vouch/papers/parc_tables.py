@@ -264,7 +264,8 @@ def combined(lookup: Lookup) -> Built:
         raise Absent("needs combined variations such as lr_i+vr_l")
     parts = {part for name in both for part in name.split("+")}
     shown = {name: label for name, label in tried.items() if name in parts} | both
-    mean = _kinds(lookup, shown).groupby(["measure", "model"], as_index=False)[["value", "clean"]].mean()
+    frame = of_own(lookup, _kinds(lookup, shown))
+    mean = frame.groupby(["measure", "model"], as_index=False)[["value", "clean"]].mean()
     caption = "two changes at once, mean over models and datasets"
     return _by_prompt(caption, shown, mean.assign(dataset=MEAN), lookup)
 
