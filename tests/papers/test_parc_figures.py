@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.papers.shown import asked, built, standing
+from tests.metrics.simulated import ROOT
+from tests.papers.shown import asked, beside, built, standing
 from tests.report.project import Made, Make
 from vouch.papers.entry import Built, names_in
+from vouch.report.loading import read_printed
 from vouch.tables.asked import FAMILIES
 
 SETS = names_in("parc", "datasets")
@@ -167,6 +169,66 @@ def test_table_a9_is_over_the_papers_sets_and_has_each_change_by_itself(make: Ma
         ]
         for name in ("lr_i", "ls_n", "ls_n+lr_i")
     }
+
+
+def test_the_most_perturbing_change_of_each_class_is_marked_as_in_table_2(make: Make) -> None:
+    """Mean accuracies (Table A6, AVG) with those that the paper has in bold, and underlined."""
+    means = {
+        "original": 0.1, "lr_i": 0.46, "lr_c": 0.45, "lr_v": 0.42, "ls_n": 0.39, "ls_a": 0.24, "ls_m": 0.36,
+        "vr_b": 0.46, "vr_l": 0.39, "vr_r": 0.44, "vs_s": 0.53, "vs_e": 0.33,
+    }  # fmt: skip
+    made = [
+        standing(TWO[0], metric, value, dataset=dataset, variation=name)
+        for metric, dataset, (name, value) in product((*CALIBRATED, "accuracy"), PAIRS, means.items())
+    ]
+    evidence = asked(make(Made(accuracy={TWO[0]: 0.5}, datasets=PAIRS)), made)
+    for table in ("Table 2", "Table A6"):
+        drawn = built(evidence, "parc")[table]
+        (grid,) = drawn.grids
+        for place in range(1, len(grid.columns)):
+            bold = {row[0].text for row in grid.rows if row[place].tone == "strong"}
+            assert bold == {"LR-V", "LS-A", "VR-L", "VS-E"}, grid.columns[place].label
+            assert {row[0].text for row in grid.rows if "lowest of all" in row[place].note} == {"LS-A"}
+        assert "the paper underlines" in drawn.sentences[-1]
+
+
+@pytest.mark.parametrize("others", [(), ("other",)])
+def test_means_over_the_papers_models_stand_beside_tables_a6_and_a9(
+    make: Make, others: tuple[str, ...]
+) -> None:
+    """If all 22 have the printed means, and no further model was asked."""
+    printed = read_printed([ROOT / f"docs/published/parc_{name}.csv" for name in ("a6", "a9")])
+    scores = dict(zip(CALIBRATED, ("accuracy", "certainty", "consistency", "reliability"), strict=True))
+    pairs = {row["prompt"]: row for row in printed["parc_a9"].to_dict("records")}
+    kinds = {(row["kind"], row["score"]): row for row in printed["parc_a6"].to_dict("records")}
+    models = (*names_in("parc", "models"), *others)
+    made = [
+        standing(model, metric, float(value), dataset=dataset, variation=name)
+        for model, metric, (dataset, label), name in product(
+            models, CALIBRATED, SETS.items(), ("original", "lr_i", "vs_s", "lr_i+vs_s")
+        )
+        if (kind := "O" if name == "original" else name.upper().replace("_", "-"))
+        and (
+            value := pairs[kind][scores[metric]]
+            if "+" in kind
+            else kinds.get((kind, scores[metric]), {}).get(label)
+        )
+    ]
+    made += [row | {"metric": "accuracy"} for row in made if row["metric"] == "reliability"]
+    evidence = asked(make(Made(accuracy=dict.fromkeys(models, 0.5), datasets=tuple(SETS))), made)
+    drawn = built(replace(evidence, printed=printed), "parc")
+    if others:
+        assert not any(drawn[table].beside for table in ("Table 2", "Table A6", "Table A9"))
+        return
+    a6 = {tuple(row[:3]): row[3] for row in beside(drawn["Table A6"], slice(0, 4))}
+    assert {row[1] for row in a6} == {"NYU", "Fas", "MMB", "Avg."}, (
+        "which is State and which Attribute is open"
+    )
+    assert a6["VS-S", "Fas", "cert"] == "0.65" and a6["LR-I", "Avg.", "rel"] == "0.26"
+    assert len(a6) == 3 * 4 + 4 * 4 + 4 * 3
+    a9 = {tuple(row[:3]): row[3] for row in beside(drawn["Table A9"], slice(0, 4))}
+    assert len(a9) == 3 * 4 and a9["LR-I/VS-S", "Avg.", "cons"] == "0.42"
+    assert all(row[5] == "0" for row in beside(drawn["Table A9"], slice(0, 6)) if "/" in row[0])
 
 
 def test_every_point_of_figure_2_is_that_of_equation_4(make: Make) -> None:

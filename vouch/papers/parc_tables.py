@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 
 from vouch.papers.entry import MEAN, Absent, Built, Lookup, Measure, listing, named, names_in, with_mean
-from vouch.papers.pivot import Layout, pivot
+from vouch.papers.pivot import Key, Layout, pivot
 from vouch.report import formatting
 from vouch.report.table import MISSING, Cell, Column, cells
-from vouch.tables.asked import INITIAL, LETTERS, ORIGINAL, TEXT
+from vouch.tables.asked import FAMILIES, INITIAL, LETTERS, ORIGINAL, TEXT
 
 DATASETS = names_in("parc", "datasets")
 # It is unclear which of the paper's columns is State and which is Attribute: these four are never compared.
@@ -26,6 +26,11 @@ NAMES = {
     "consistency_calibrated": "cons",
 }
 UNCHANGED = "no variation of PARC was asked"
+LOWEST = "lowest of all"
+MARKED = (
+    "In bold is the lowest number of each class of changes (LR, LS, VR, VS), that of the most perturbing "
+    f"one; the {LOWEST} changes, which the paper underlines, is named as well."
+)
 EXACT = 1e-9
 """Rounding errors of the guarantees."""
 ONE_SIDED = (
@@ -186,10 +191,44 @@ def _kinds(lookup: Lookup, variations: Iterable[str]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _by_prompt(caption: str, rows: Mapping[str, str], frame: pd.DataFrame, lookup: Lookup) -> Built:
+def _complete(lookup: Lookup) -> set[str]:
+    """The datasets on which all of the paper's models have numbers and no others; of all seven the mean, too."""
+    asked = long(lookup, four(ORIGINAL)).groupby("dataset")["model"].agg(set)
+    found = {name for name in DATASETS if asked.get(name) == set(MODELS)}
+    return found | ({MEAN} if found == set(DATASETS) else set())
+
+
+def _by_prompt(
+    caption: str, rows: Mapping[str, str], frame: pd.DataFrame, lookup: Lookup, prints: Mapping[Key, str]
+) -> Built:
     columns = lookup.datasets(DATASETS) | {MEAN: MEAN}
-    layout = Layout(caption, four(ORIGINAL), rows, columns, row="Prompt", help=notes(lookup, False))
+    layout = Layout(
+        caption, four(ORIGINAL), rows, columns, row="Prompt", prints=prints, help=notes(lookup, False)
+    )
     return pivot(frame, layout)
+
+
+def _of_kinds(lookup: Lookup, kinds: Mapping[str, str]) -> dict[Key, str]:
+    """The published numbers of table A6, on the datasets on which all of the paper's models were asked."""
+    heads = {name: label for name, label in (CERTAIN | {MEAN: "AVG"}).items() if name in _complete(lookup)}
+    ours = {label: name for name, label in kinds.items()}
+    return {
+        (PRINTED.index(row["score"]), ours[row["kind"]], name): row[label]
+        for row in lookup.printed("parc_a6")
+        if row["kind"] in ours
+        for name, label in heads.items()
+    }
+
+
+def _of_pairs(lookup: Lookup, kinds: Mapping[str, str]) -> dict[Key, str]:
+    """The published numbers of table A9, if all of the paper's models were asked on all of its datasets."""
+    ours = {label.replace("/", "+"): name for name, label in kinds.items()}
+    return {
+        (place, ours[row["prompt"]], MEAN): row[score]
+        for row in (lookup.printed("parc_a9") if MEAN in _complete(lookup) else ())
+        if row["prompt"] in ours
+        for place, score in enumerate(PRINTED)
+    }
 
 
 def varied(short: bool, lookup: Lookup) -> Built:
@@ -197,7 +236,30 @@ def varied(short: bool, lookup: Lookup) -> Built:
     tried = {name: label for name, label in asked_kinds(lookup).items() if "+" not in name}
     frame = with_mean(_kinds(lookup, tried), lookup.own(DATASETS), complete=False)
     caption = "mean over the models, by kind of prompt"
-    return _by_prompt(caption, tried, _short(frame) if short else frame, lookup)
+    frame = _short(frame) if short else frame
+    made = _by_prompt(caption, tried, frame, lookup, _of_kinds(lookup, tried))
+    (grid,) = made.grids
+    classes = [tried[name].split("-")[0] for name in tried if name in set(frame["model"])]
+    columns = [_marked(column, classes) for column in list(zip(*grid.rows, strict=True))[1:]]
+    rows = [[row[0], *cells] for row, cells in zip(grid.rows, zip(*columns, strict=True), strict=True)]
+    return replace(made, grids=(replace(grid, rows=rows),), sentences=(*made.sentences, MARKED))
+
+
+def _marked(column: Sequence[Cell], classes: Sequence[str]) -> list[Cell]:
+    """A column with the lowest number of each class of changes in bold; that of all changes is named, too."""
+    values = {
+        place: cell.key
+        for place, (cell, kind) in enumerate(zip(column, classes, strict=True))
+        if kind in FAMILIES and cell.text != MISSING.text and cell.key is not None
+    }
+    marked = list(column)
+    for place, value in values.items():
+        alike = [values[other] for other in values if classes[other] == classes[place]]
+        if value == min(alike):
+            last = value == min(values.values())
+            notes = (column[place].note, LOWEST if last else "")
+            marked[place] = replace(column[place], tone="strong", note="; ".join(filter(None, notes)))
+    return marked
 
 
 def _bounds(lookup: Lookup) -> pd.DataFrame:
@@ -267,7 +329,7 @@ def combined(lookup: Lookup) -> Built:
     frame = of_own(lookup, _kinds(lookup, shown))
     mean = frame.groupby(["measure", "model"], as_index=False)[["value", "clean"]].mean()
     caption = "two changes at once, mean over models and datasets"
-    return _by_prompt(caption, shown, mean.assign(dataset=MEAN), lookup)
+    return _by_prompt(caption, shown, mean.assign(dataset=MEAN), lookup, _of_pairs(lookup, shown))
 
 
 def same(lookup: Lookup) -> Built:
