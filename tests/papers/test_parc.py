@@ -262,21 +262,27 @@ def test_properties_of_the_models_of_parc_are_those_of_table_a4(make: Make) -> N
     evidence = make(Made(accuracy=dict.fromkeys([*models, "other"], 0.5)))
     printed = read_printed([ROOT / "docs/published/parc_a4.csv"])
     known = facts({name: locked[name] for name in models}, {}) | {"other": {"resolution": 336}}
+    evidence = replace(evidence, setup={"locked": {name: locked[name] for name in models}})
     shown = built(replace(evidence, facts=known, printed=printed), "parc")
     rows = {row[0]: row[1:] for row in text(shown["Table A4"].grids[0])}
-    assert len(rows) == 7 and not any("published" in cell for row in rows.values() for cell in row)
+    assert len(rows) == 7 and not any("published" in cell for row in rows.values() for cell in row[1:])
+    assert all(
+        row[0].split(" | ")[0] == locked[name]["source"]["repo"]
+        for name, row in zip(models, rows.values(), strict=False)
+    )
     assert rows["LLaVA-1.6 34B | llava_v1_6_34b"] == [
+        "llava-hf/llava-v1.6-34b-hf | published liuhaotian/llava-v1.6-34b",
         "34,700,000,000",
         "34,400,000,000",
         "336",
         "1,600,000",
         "high",
     ]
-    assert rows["other"] == ["–", "–", "336", "–", "–"]
+    assert rows["other"] == ["–", "–", "–", "336", "–", "–"]
     known["llava_v1_6_34b"] = known["llava_v1_6_34b"] | {"resolution": 672, "curation": "low"}
     shown = built(replace(evidence, facts=known, printed=printed), "parc")
     rows = {row[0]: row[1:] for row in text(shown["Table A4"].grids[0])}
-    assert rows["LLaVA-1.6 34B | llava_v1_6_34b"][2::2] == ["672 | published 336", "low | published high"]
+    assert rows["LLaVA-1.6 34B | llava_v1_6_34b"][3::2] == ["672 | published 336", "low | published high"]
 
 
 def test_the_plane_of_table_3_has_a_point_a_model_by_size(make: Make) -> None:

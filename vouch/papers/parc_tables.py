@@ -165,12 +165,25 @@ def properties(lookup: Lookup) -> Built:
     body = []
     for name, label in lookup.models(MODELS).items():
         known, theirs = lookup.evidence.facts.get(name, {}), printed.get(label, {})
-        row = [_property(known.get(key), theirs.get(column, ""), unit) for _, key, column, unit in PROPERTIES]
+        row = [_property(_repository(lookup, name), theirs.get("repository", ""), 1)]
+        row += [
+            _property(known.get(key), theirs.get(column, ""), unit) for _, key, column, unit in PROPERTIES
+        ]
         if any(cell is not MISSING for cell in row):
             body.append([named(name, label), *row])
-    heads = (Column("Model"), *(Column(head, "", unit > 1) for head, _, _, unit in PROPERTIES))
+    heads = (
+        Column("Model"),
+        Column("Repository", "on the hub"),
+        *(Column(head, "", unit > 1) for head, _, _, unit in PROPERTIES),
+    )
     reason = "models.lock has no such facts about these models"
     return listing("the models and their properties", heads, body, reason)
+
+
+def _repository(lookup: Lookup, model: str) -> str | None:
+    """Where models.lock has the weights of a model from, if that is the hub."""
+    source = lookup.evidence.setup.get("locked", {}).get(model, {}).get("source") or {}
+    return source.get("repo") if source.get("kind") == "hub" else None
 
 
 def _property(ours: int | str | None, theirs: str, unit: float) -> Cell:
@@ -192,7 +205,7 @@ def _kinds(lookup: Lookup, variations: Iterable[str]) -> pd.DataFrame:
 
 
 def _complete(lookup: Lookup) -> set[str]:
-    """The datasets on which all of the paper's models have numbers and no others; of all seven the mean, too."""
+    """The datasets on which all of the paper's models and no others have numbers; the mean if all do."""
     asked = long(lookup, four(ORIGINAL)).groupby("dataset")["model"].agg(set)
     found = {name for name in DATASETS if asked.get(name) == set(MODELS)}
     return found | ({MEAN} if found == set(DATASETS) else set())
