@@ -28,9 +28,14 @@ NAMES = ("reliability", "accuracy_calibrated", "certainty", "consistency_calibra
 
 def test_the_profile_has_the_papers_settings() -> None:
     """Section 2.3: LAC as Kostumov et al. have it, error rate .1, one half calibrates. 2.1: an answer contains it."""
-    score = load(ROOT / "profiles/parc.yaml")["score"]
+    profile = load(ROOT / "profiles/parc.yaml")
     wanted = {"alpha": 0.1, "calibration": 0.5, "seed": 42, "parsers": ["contains"]}
-    assert wanted.items() <= score.items()
+    assert wanted.items() <= profile["score"].items()
+    pairs = {name: each for name, each in profile["datasets"].items() if name != "mmbench"}
+    assert len(pairs) == 6 and {"initial", "vs_e"} <= set(profile["variations"]), "Table A5"
+    for each in pairs.values():
+        assert (each["rows"], each["settings"]["annotations"]) == ("exchangeable", "all")
+        assert "variations" not in each
 
 
 def parc_rows() -> list[dict[str, Any]]:
@@ -238,6 +243,11 @@ def test_parc_guarantees_and_planes(make: Make) -> None:
     assert [row[1:] for row in text(grid)] == [
         ["0.27", "2", "2", "1", "0.07"], ["0.50", "2", "2", "2", "0.00"], ["0.73", "2", "2", "1", "0.28"]
     ]  # fmt: skip
+    low = [row | {"value": 0.1} if row["metric"] == "certainty" else row for row in rows]
+    (grid,) = built(asked(make(Made(datasets=("nyu_depth",))), low), "parc")["Figure 2"].grids
+    assert [row[3].text for row in grid.rows] == ["0", "0", "0"], (
+        "certainties below |reliability| are not counted"
+    )
     (drawn,) = shown["Figure A6"].figures
     points = pd.concat(pd.DataFrame(each) for each in drawn.chart.to_dict()["datasets"].values())
     half = points[(points["x"] == 0.6) & (points["y"] == 0.5)]
