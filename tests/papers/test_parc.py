@@ -26,6 +26,18 @@ from vouch.tables.asked import FAMILIES
 NAMES = ("reliability", "accuracy_calibrated", "certainty", "consistency_calibrated")
 
 
+def test_the_profile_has_the_papers_settings() -> None:
+    """Section 2.3: LAC as Kostumov et al. have it, error rate .1, one half calibrates. 2.1: an answer contains it."""
+    profile = load(ROOT / "profiles/parc.yaml")
+    wanted = {"alpha": 0.1, "calibration": 0.5, "seed": 42, "parsers": ["contains"]}
+    assert wanted.items() <= profile["score"].items()
+    pairs = {name: each for name, each in profile["datasets"].items() if name != "mmbench"}
+    assert len(pairs) == 6 and {"initial", "vs_e"} <= set(profile["variations"]), "Table A5"
+    for each in pairs.values():
+        assert (each["rows"], each["settings"]["annotations"]) == ("exchangeable", "all")
+        assert "variations" not in each
+
+
 def parc_rows() -> list[dict[str, Any]]:
     rows = []
     for model, level in (("llava_v1_5_7b", 0.2), ("other", 0.4)):
@@ -55,7 +67,7 @@ def test_parc_by_prompt_by_model_and_beside_the_paper(make: Make) -> None:
     assert not shown["Figure 2"].grids, "the guess is not known"
     assert text(shown["Table A6"].grids[0]) == [
         ["O | original", "0.30", "0.40", "0.50", "–"],
-        ["LS-N | ls_n", "0.20", "0.30", "0.40", "0.50"],
+        ["LS-N | ls_n", *(f"{each} | lowest of all" for each in ("0.20", "0.30", "0.40", "0.50"))],
         ["VR-B 5 | vr_b_5", "0.25", "0.35", "0.45", "0.55"],
     ]
     both = ["LS-N/VR-B 5 | ls_n+vr_b_5", "0.10", "0.20", "0.30", "0.40"]
@@ -231,6 +243,11 @@ def test_parc_guarantees_and_planes(make: Make) -> None:
     assert [row[1:] for row in text(grid)] == [
         ["0.27", "2", "2", "1", "0.07"], ["0.50", "2", "2", "2", "0.00"], ["0.73", "2", "2", "1", "0.28"]
     ]  # fmt: skip
+    low = [row | {"value": 0.1} if row["metric"] == "certainty" else row for row in rows]
+    (grid,) = built(asked(make(Made(datasets=("nyu_depth",))), low), "parc")["Figure 2"].grids
+    assert [row[3].text for row in grid.rows] == ["0", "0", "0"], (
+        "certainties below |reliability| are not counted"
+    )
     (drawn,) = shown["Figure A6"].figures
     points = pd.concat(pd.DataFrame(each) for each in drawn.chart.to_dict()["datasets"].values())
     half = points[(points["x"] == 0.6) & (points["y"] == 0.5)]
@@ -255,21 +272,27 @@ def test_properties_of_the_models_of_parc_are_those_of_table_a4(make: Make) -> N
     evidence = make(Made(accuracy=dict.fromkeys([*models, "other"], 0.5)))
     printed = read_printed([ROOT / "docs/published/parc_a4.csv"])
     known = facts({name: locked[name] for name in models}, {}) | {"other": {"resolution": 336}}
+    evidence = replace(evidence, setup={"locked": {name: locked[name] for name in models}})
     shown = built(replace(evidence, facts=known, printed=printed), "parc")
     rows = {row[0]: row[1:] for row in text(shown["Table A4"].grids[0])}
-    assert len(rows) == 7 and not any("published" in cell for row in rows.values() for cell in row)
+    assert len(rows) == 7 and not any("published" in cell for row in rows.values() for cell in row[1:])
+    assert all(
+        row[0].split(" | ")[0] == locked[name]["source"]["repo"]
+        for name, row in zip(models, rows.values(), strict=False)
+    )
     assert rows["LLaVA-1.6 34B | llava_v1_6_34b"] == [
+        "llava-hf/llava-v1.6-34b-hf | published liuhaotian/llava-v1.6-34b",
         "34,700,000,000",
         "34,400,000,000",
         "336",
         "1,600,000",
         "high",
     ]
-    assert rows["other"] == ["–", "–", "336", "–", "–"]
+    assert rows["other"] == ["–", "–", "–", "336", "–", "–"]
     known["llava_v1_6_34b"] = known["llava_v1_6_34b"] | {"resolution": 672, "curation": "low"}
     shown = built(replace(evidence, facts=known, printed=printed), "parc")
     rows = {row[0]: row[1:] for row in text(shown["Table A4"].grids[0])}
-    assert rows["LLaVA-1.6 34B | llava_v1_6_34b"][2::2] == ["672 | published 336", "low | published high"]
+    assert rows["LLaVA-1.6 34B | llava_v1_6_34b"][3::2] == ["672 | published 336", "low | published high"]
 
 
 def test_the_plane_of_table_3_has_a_point_a_model_by_size(make: Make) -> None:

@@ -1,5 +1,7 @@
 """Published tables agree with one another where docs/published.md says so, and nowhere else."""
 
+import math
+
 import pytest
 
 from tools.published import (
@@ -52,6 +54,25 @@ def test_without_the_original_prompt_the_averages_would_differ() -> None:
     models = [row["MMB"] for row in read("parc_a8") if row["score"] == "reliability"]
     assert mean([row["MMB"] for row in rows if row["kind"] != "O"]) == pytest.approx(0.325, abs=0.001)
     assert mean(models) == pytest.approx(0.342, abs=0.001)
+
+
+def test_reliabilities_of_table_a6_follow_from_log_2_and_not_from_the_printed_2() -> None:
+    """Equation 4 of its mean accuracies and certainties, with a guess of .5, or .27 and .73 on MMBench."""
+    found = {(row["kind"], row["score"]): row for row in read("parc_a6")}
+    gaps: dict[float, list[float]] = {math.log(2): [], 2: []}
+    for (kind, score), row in found.items():
+        for name in SETS if score == "reliability" else ():
+            if not row[name]:
+                continue
+            guess = 0.5 if name != "MMB" else 0.73 if kind.startswith("LS") else 0.27
+            above, certainty = (float(found[kind, score][name]) for score in ("accuracy", "certainty"))
+            accuracy = guess + above * (1 - guess if above >= 0 else guess)
+            for numerator, each in gaps.items():
+                ours = (2 * accuracy ** (numerator / math.log(1 / guess)) - 1) * certainty
+                each.append(abs(ours - float(row[name])))
+    assert {len(each) for each in gaps.values()} == {81}
+    assert [round(sum(each) / 81, 3) for each in gaps.values()] == [0.017, 0.295]
+    assert max(gaps[math.log(2)]) < 0.062
 
 
 def test_mean_instabilities() -> None:

@@ -9,8 +9,8 @@ import pandas as pd
 
 from vouch.report import vegalite as alt
 
-COLOURS = (alt.BLUE, alt.ORANGE, alt.GREEN, alt.FAINT, alt.INK, alt.MUTED)
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+COLOURS = (alt.BLUE, alt.ORANGE, alt.GREEN, alt.FAINT, alt.INK, alt.MUTED, alt.VIOLET)
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
 MOST = len(COLOURS)
 """If there are more kinds than this, colours cannot tell them apart, and all are drawn alike."""
 PANEL = 230.0
@@ -156,10 +156,12 @@ def scatter(
     fit: bool = False,
     shared: Sequence[str] = (),
     starred: str = "",
+    ends: tuple[float, float] | None = None,
 ) -> Any:
     """Points `x`, `y` of each `name` in the colour of its `series`. Optional columns: `line` joins points,
     `size` sets their size. A chart for each `panel`. log: for the scale of x. fit: adds the line of robust
-    regression to each panel. shared: scales that all panels share. starred: the series drawn as stars."""
+    regression to each panel. shared: scales that all panels share. starred: the series drawn as stars. ends:
+    of both axes; by default those of the points."""
     kinds = _kinds(frame, "series")
     shapes = [STAR if kind == starred else look for kind, look in zip(kinds, SHAPES, strict=False)]
     colour, shape = _apart(frame, COLOURS), _apart(frame, shapes or SHAPES)
@@ -168,7 +170,8 @@ def scatter(
     powers = alt.Axis(format="~s", tickCount=3, labelOverlap="greedy", labelSeparation=4)
 
     def draw(part: pd.DataFrame) -> Any:
-        linear = {"scale": alt.Scale(zero=False), "axis": alt.Axis(tickCount=5)}
+        scale = alt.Scale(domain=list(ends)) if ends else alt.Scale(zero=False)
+        linear = {"scale": scale, "axis": alt.Axis(tickCount=5)}
         across = alt.X("x:Q", title=x, **({"scale": wide, "axis": powers} if log else linear))
         up = alt.Y("y:Q", title=y or None, **linear)
         base = alt.Chart(part).encode(x=across, y=up).properties(width=PANEL, height=0.8 * PANEL)

@@ -48,6 +48,10 @@ BALANCED = "mean of the balanced datasets"
 LANGUAGE = "language_model_parameters"
 SIZES = {"total_parameters": "model", LANGUAGE: "language model"}
 """Facts about models, and what they are the size of."""
+CALIBRATED = ("mmbench", "nyu_depth")
+"""The datasets of figure 3."""
+WHOLE = (-1.0, 1.0)
+"""The range of calibrated scores."""
 ACCURACY, CERTAINTY = map(np.ravel, np.meshgrid(*[np.round(np.linspace(0, 1, 11), 1)] * 2))
 """The points of the planes of figures 2 and A6."""
 
@@ -95,15 +99,16 @@ def against_uacc(_: Lookup) -> Built:
 
 
 def _balanced(lookup: Lookup) -> list[str]:
-    """The datasets on which a guess is right as often on negated questions as on original ones."""
+    """The paper's datasets on which a guess is right as often on negated questions as on original ones."""
     guess = lookup.rows("random_accuracy").groupby(["dataset", "variation"])["value"].mean().unstack()
     both = guess.reindex(columns=[ORIGINAL, "ls_n"])
-    return list(both.index[np.isclose(both[ORIGINAL], both["ls_n"])])
+    alike = both.index[np.isclose(both[ORIGINAL], both["ls_n"])]
+    return [name for name in lookup.own(tables.DATASETS) if name in alike]
 
 
 def calibration(average: bool, lookup: Lookup) -> Built:
-    """Figures 3 and A7: accuracy on original and negated questions, before and after calibration, on the
-    datasets that are hardest and easiest to guess.
+    """Figures 3 and A7: accuracy on original and negated questions, before and after calibration, on MMBench
+    and NYU-Depth or, without them, on the datasets that are hardest and easiest to guess.
 
     average: also the mean over the balanced datasets.
     """
@@ -117,11 +122,14 @@ def calibration(average: bool, lookup: Lookup) -> Built:
     every = tables.long(lookup, measures)
     every = every[every["dataset"].isin(every.loc[every["measure"] == 1, "dataset"])]
     ordered = sorted(set(every["dataset"]), key=lambda name: (lookup.evidence.chance(name), name))
-    frame = every[every["dataset"].isin((ordered[0], ordered[-1]))]
-    frame = frame.assign(where=frame["dataset"].map(lookup.datasets(tables.DATASETS)))
+    theirs = set(CALIBRATED) <= set(ordered)
+    chosen = CALIBRATED if theirs else (ordered[0], ordered[-1])
+    labels = lookup.datasets(tables.DATASETS)
+    frame = every[every["dataset"].isin(chosen)]
+    frame = frame.assign(where=frame["dataset"].map(labels))
     if average:
         balanced = every[every["dataset"].isin(_balanced(lookup))]
-        mean = balanced.groupby(["measure", "model"], as_index=False)["value"].mean()
+        mean = tables.over_sets(balanced, ["measure", "model"])
         frame = pd.concat([frame, mean.assign(where=BALANCED)], ignore_index=True)
     frame = lookup.in_order(frame, ["where", "measure", "model"])
     dots = pd.DataFrame(
@@ -136,7 +144,9 @@ def calibration(average: bool, lookup: Lookup) -> Built:
     description = "; ".join(
         f"{panel} {name} {formatting.number(mean, 2)}" for (panel, name), mean in means.items()
     )
-    title = "what calibration does, on the datasets that are hardest and easiest to guess"
+    hard = "the datasets that are hardest and easiest to guess"
+    where = formatting.listed([labels[name] for name in CALIBRATED]) if theirs else hard
+    title = f"what calibration does, on {where}"
     title += f", and the {BALANCED}" if average else ""
     return figure(title, f"Mean over the models: {description}.", charts.dots(dots, "Accuracy"))
 
@@ -144,12 +154,12 @@ def calibration(average: bool, lookup: Lookup) -> Built:
 def families(lookup: Lookup) -> Built:
     """Figure 4: consistency by family, with a separate panel for datasets of image pairs."""
     measures = [Measure(name, "consistency_calibrated", name, scale=1, variation="") for name in FAMILIES]
-    frame = tables.long(lookup, measures)
+    frame = tables.of_own(lookup, tables.long(lookup, measures))
     if frame.empty:
         raise Absent(tables.UNCHANGED)
     paired = set(frame.loc[frame["measure"] == 3, "dataset"])
     where = frame["dataset"].isin(paired).map({True: "pairs of images", False: "one image"})
-    mean = frame.assign(panel=where).groupby(["measure", "panel", "model"], as_index=False)["value"].mean()
+    mean = tables.over_sets(frame.assign(panel=where), ["measure", "panel", "model"])
     mean = lookup.in_order(mean, ["measure", "panel", "model"]).rename(columns={"model": "row"})
     dots = mean.assign(series=mean["measure"].map(dict(enumerate(FAMILIES)))).drop(columns="measure")
     means = dots.groupby(["panel", "series"])["value"].mean()
@@ -162,14 +172,17 @@ def families(lookup: Lookup) -> Built:
 
 
 def _two(lookup: Lookup, groups: Mapping[str, str]) -> pd.DataFrame:
-    """model, group, reliability, consistency: means over the datasets. groups: score -> group."""
+    """model, group, reliability, consistency: means over the paper's datasets. groups: score -> group."""
     parts = []
     for score, label in groups.items():
         measures = [
             Measure(metric, metric, score, scale=1, variation="")
             for metric in ("reliability", "consistency_calibrated")
         ]
-        wide = tables.long(lookup, measures).groupby(["model", "measure"])["value"].mean().unstack()
+        frame = tables.of_own(lookup, tables.long(lookup, measures))
+        wide = tables.over_sets(frame, ["measure", "model"]).pivot(
+            index="model", columns="measure", values="value"
+        )
         wide = wide.reindex(columns=[0, 1]).dropna().set_axis(["reliability", "consistency"], axis=1)
         parts.append(wide.reset_index().assign(group=label))
     frame = pd.concat(parts, ignore_index=True)
@@ -248,7 +261,8 @@ def plane(lookup: Lookup) -> Built:
 
 
 def against(lookup: Lookup) -> Built:
-    """Figure A8: a panel for each family of changes, points sized as in Table 3."""
+    """Figure A8: a panel for each family of changes, points sized as in Table 3; on top the whole ranges,
+    below the part of them that the points take."""
     frame = _two(lookup, {name: name for name in ("language", "vision", "reformulation", "semantic")})
     few = frame["model"].nunique() <= charts.MOST
     kinds = frame["model"] if few else [series(name, lookup.evidence.facts) for name in frame["model"]]
@@ -260,9 +274,13 @@ def against(lookup: Lookup) -> Built:
         f"consistency {formatting.number(row.consistency, 2)}"
         for row in means.itertuples()
     )
-    chart = charts.scatter(points.assign(series=kinds), "Consistency", "Reliability", shared=("x", "y"))
+    draw = partial(
+        charts.scatter, points.assign(series=kinds), "Consistency", "Reliability", shared=("x", "y")
+    )
     title = "consistency and reliability by families of changes"
-    return figure(title, f"Means over the models: {description}.", chart)
+    views = (("(top)", "whole ranges", draw(ends=WHOLE)), ("(bottom)", "in detail", draw()))
+    described = f"Means over the models: {description}."
+    return joined([figure(f"{title}, {view}", described, chart, part) for part, view, chart in views])
 
 
 def robust(lookup: Lookup) -> Built:

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 
 from vouch.papers.entry import MEAN, Absent, Built, Lookup, Measure, listing, named, names_in, with_mean
-from vouch.papers.pivot import Layout, pivot
+from vouch.papers.pivot import Key, Layout, pivot
 from vouch.report import formatting
 from vouch.report.table import MISSING, Cell, Column, cells
-from vouch.tables.asked import INITIAL, LETTERS, ORIGINAL, TEXT
+from vouch.tables.asked import FAMILIES, INITIAL, LETTERS, ORIGINAL, TEXT
 
 DATASETS = names_in("parc", "datasets")
 # It is unclear which of the paper's columns is State and which is Attribute: these four are never compared.
@@ -26,6 +26,11 @@ NAMES = {
     "consistency_calibrated": "cons",
 }
 UNCHANGED = "no variation of PARC was asked"
+LOWEST = "lowest of all"
+MARKED = (
+    "In bold is the lowest number of each class of changes (LR, LS, VR, VS), that of the most perturbing "
+    f"one; the {LOWEST} changes, which the paper underlines, is named as well."
+)
 EXACT = 1e-9
 """Rounding errors of the guarantees."""
 ONE_SIDED = (
@@ -66,6 +71,21 @@ def long(lookup: Lookup, measures: Sequence[Measure], logits: bool = False) -> p
     if not parts:
         raise Absent("no model was asked for letters or texts")
     return pd.concat(parts, ignore_index=True)
+
+
+def of_own(lookup: Lookup, frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the datasets that means are over (`Lookup.own`)."""
+    return frame[frame["dataset"].isin(lookup.own(DATASETS))]
+
+
+def over_sets(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """by and value: means over the datasets, only of models with a number on as many as any other has.
+
+    by: columns, `model` among them.
+    """
+    found = frame.groupby(by, as_index=False)["value"].agg(value="mean", count="count")
+    most = found.groupby([name for name in by if name != "model"])["count"].transform("max")
+    return found[found["count"] == most].drop(columns="count")
 
 
 def notes(lookup: Lookup, logits: bool) -> dict[str, str]:
@@ -145,12 +165,25 @@ def properties(lookup: Lookup) -> Built:
     body = []
     for name, label in lookup.models(MODELS).items():
         known, theirs = lookup.evidence.facts.get(name, {}), printed.get(label, {})
-        row = [_property(known.get(key), theirs.get(column, ""), unit) for _, key, column, unit in PROPERTIES]
+        row = [_property(_repository(lookup, name), theirs.get("repository", ""), 1)]
+        row += [
+            _property(known.get(key), theirs.get(column, ""), unit) for _, key, column, unit in PROPERTIES
+        ]
         if any(cell is not MISSING for cell in row):
             body.append([named(name, label), *row])
-    heads = (Column("Model"), *(Column(head, "", unit > 1) for head, _, _, unit in PROPERTIES))
+    heads = (
+        Column("Model"),
+        Column("Repository", "on the hub"),
+        *(Column(head, "", unit > 1) for head, _, _, unit in PROPERTIES),
+    )
     reason = "models.lock has no such facts about these models"
     return listing("the models and their properties", heads, body, reason)
+
+
+def _repository(lookup: Lookup, model: str) -> str | None:
+    """Where models.lock has the weights of a model from, if that is the hub."""
+    source = lookup.evidence.setup.get("locked", {}).get(model, {}).get("source") or {}
+    return source.get("repo") if source.get("kind") == "hub" else None
 
 
 def _property(ours: int | str | None, theirs: str, unit: float) -> Cell:
@@ -171,10 +204,44 @@ def _kinds(lookup: Lookup, variations: Iterable[str]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _by_prompt(caption: str, rows: Mapping[str, str], frame: pd.DataFrame, lookup: Lookup) -> Built:
+def _complete(lookup: Lookup) -> set[str]:
+    """The datasets on which all of the paper's models and no others have numbers; the mean if all do."""
+    asked = long(lookup, four(ORIGINAL)).groupby("dataset")["model"].agg(set)
+    found = {name for name in DATASETS if asked.get(name) == set(MODELS)}
+    return found | ({MEAN} if found == set(DATASETS) else set())
+
+
+def _by_prompt(
+    caption: str, rows: Mapping[str, str], frame: pd.DataFrame, lookup: Lookup, prints: Mapping[Key, str]
+) -> Built:
     columns = lookup.datasets(DATASETS) | {MEAN: MEAN}
-    layout = Layout(caption, four(ORIGINAL), rows, columns, row="Prompt", help=notes(lookup, False))
+    layout = Layout(
+        caption, four(ORIGINAL), rows, columns, row="Prompt", prints=prints, help=notes(lookup, False)
+    )
     return pivot(frame, layout)
+
+
+def _of_kinds(lookup: Lookup, kinds: Mapping[str, str]) -> dict[Key, str]:
+    """The published numbers of table A6, on the datasets on which all of the paper's models were asked."""
+    heads = {name: label for name, label in (CERTAIN | {MEAN: "AVG"}).items() if name in _complete(lookup)}
+    ours = {label: name for name, label in kinds.items()}
+    return {
+        (PRINTED.index(row["score"]), ours[row["kind"]], name): row[label]
+        for row in lookup.printed("parc_a6")
+        if row["kind"] in ours
+        for name, label in heads.items()
+    }
+
+
+def _of_pairs(lookup: Lookup, kinds: Mapping[str, str]) -> dict[Key, str]:
+    """The published numbers of table A9, if all of the paper's models were asked on all of its datasets."""
+    ours = {label.replace("/", "+"): name for name, label in kinds.items()}
+    return {
+        (place, ours[row["prompt"]], MEAN): row[score]
+        for row in (lookup.printed("parc_a9") if MEAN in _complete(lookup) else ())
+        if row["prompt"] in ours
+        for place, score in enumerate(PRINTED)
+    }
 
 
 def varied(short: bool, lookup: Lookup) -> Built:
@@ -182,7 +249,30 @@ def varied(short: bool, lookup: Lookup) -> Built:
     tried = {name: label for name, label in asked_kinds(lookup).items() if "+" not in name}
     frame = with_mean(_kinds(lookup, tried), lookup.own(DATASETS), complete=False)
     caption = "mean over the models, by kind of prompt"
-    return _by_prompt(caption, tried, _short(frame) if short else frame, lookup)
+    frame = _short(frame) if short else frame
+    made = _by_prompt(caption, tried, frame, lookup, _of_kinds(lookup, tried))
+    (grid,) = made.grids
+    classes = [tried[name].split("-")[0] for name in tried if name in set(frame["model"])]
+    columns = [_marked(column, classes) for column in list(zip(*grid.rows, strict=True))[1:]]
+    rows = [[row[0], *cells] for row, cells in zip(grid.rows, zip(*columns, strict=True), strict=True)]
+    return replace(made, grids=(replace(grid, rows=rows),), sentences=(*made.sentences, MARKED))
+
+
+def _marked(column: Sequence[Cell], classes: Sequence[str]) -> list[Cell]:
+    """A column with the lowest number of each class of changes in bold; that of all changes is named, too."""
+    values = {
+        place: cell.key
+        for place, (cell, kind) in enumerate(zip(column, classes, strict=True))
+        if kind in FAMILIES and cell.text != MISSING.text and cell.key is not None
+    }
+    marked = list(column)
+    for place, value in values.items():
+        alike = [values[other] for other in values if classes[other] == classes[place]]
+        if value == min(alike):
+            last = value == min(values.values())
+            notes = (column[place].note, LOWEST if last else "")
+            marked[place] = replace(column[place], tone="strong", note="; ".join(filter(None, notes)))
+    return marked
 
 
 def _bounds(lookup: Lookup) -> pd.DataFrame:
@@ -249,9 +339,10 @@ def combined(lookup: Lookup) -> Built:
         raise Absent("needs combined variations such as lr_i+vr_l")
     parts = {part for name in both for part in name.split("+")}
     shown = {name: label for name, label in tried.items() if name in parts} | both
-    mean = _kinds(lookup, shown).groupby(["measure", "model"], as_index=False)[["value", "clean"]].mean()
+    frame = of_own(lookup, _kinds(lookup, shown))
+    mean = frame.groupby(["measure", "model"], as_index=False)[["value", "clean"]].mean()
     caption = "two changes at once, mean over models and datasets"
-    return _by_prompt(caption, shown, mean.assign(dataset=MEAN), lookup)
+    return _by_prompt(caption, shown, mean.assign(dataset=MEAN), lookup, _of_pairs(lookup, shown))
 
 
 def same(lookup: Lookup) -> Built:
