@@ -20,7 +20,7 @@ REFORM = [ROOT / f"docs/published/reform_{name}.csv" for name in ("ranks", "tabl
 
 
 def test_its_models_compute_in_half_precision_but_for_t5() -> None:
-    """Appendix B.1 says half; FlanT5 is asked in float32, as BLIP-2 is by most of the authors' commands."""
+    """Appendix B.1 says half; most of the authors' commands leave out `--half_evaluation` for FlanT5."""
     locked = load(ROOT / "models.lock")["models"]
     names = load(ROOT / "profiles/reform.yaml")["models"]
     found = {name: (locked[name]["facts"]["language_model"], locked[name]["dtype"]) for name in names}
