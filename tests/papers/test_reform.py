@@ -10,6 +10,7 @@ from tests.metrics.simulated import ROOT
 from tests.papers.shown import asked, beside, built, reviewed, standing, text
 from tests.report.project import Made, Make
 from vouch.datasets.loaders.reform import sets as published_sets
+from vouch.models.config import BeamSearch, ExtractConfig, Sampling
 from vouch.papers import reform_sets as sets
 from vouch.papers.entry import MEAN
 from vouch.pipeline.yaml12 import load
@@ -19,11 +20,30 @@ REFORM = [ROOT / f"docs/published/reform_{name}.csv" for name in ("ranks", "tabl
 
 
 def test_its_models_compute_in_half_precision_but_for_t5() -> None:
-    """Appendix B.1 says half; the authors' code loads models of FlanT5 in float32."""
+    """Appendix B.1 says half; most of the authors' commands leave out `--half_evaluation` for FlanT5."""
     locked = load(ROOT / "models.lock")["models"]
     names = load(ROOT / "profiles/reform.yaml")["models"]
     found = {name: (locked[name]["facts"]["language_model"], locked[name]["dtype"]) for name in names}
     assert set(found.values()) == {("FlanT5-XL", "float32"), ("Vicuna-7B", "float16")}
+
+
+def test_the_profile_has_the_papers_settings() -> None:
+    """Section 3.3, appendices A.8 and B.1, and the authors' code: templates, tests, rule, tokens, samples and beams."""
+    profile = load(ROOT / "profiles/reform.yaml")
+    for name, one in published_sets().items():
+        entry = profile["datasets"][name]
+        assert entry["template"] == f"reform_{one.family.removesuffix('_bare')}", name
+        assert entry.get("variant") == (None if one.metric == "cider" else "simple"), name
+        asked_by = entry.get("variations", profile["variations"])
+        assert asked_by[:2] == ["original", "dialogue_tests" if one.dimension == "dialogue" else "tests"], (
+            name
+        )
+    assert profile["score"]["parsers"] == ["first_mark"]
+    extract = ExtractConfig.model_validate(profile["extract"])
+    assert (extract.max_tokens, extract.max_tokens_of) == (30, {}), "captions have caps of their own"
+    assert extract.sampling == [Sampling(temperature=0.2, samples=5)]
+    fives = {name: BeamSearch(beams=5, repetition_penalty=1.5) for name in profile["models"]}
+    assert extract.beam_search == fives | {"blip2_flan_t5_xl": BeamSearch(beams=5)}
 
 
 def test_scene_text_is_scored_as_by_the_authors_code_and_as_the_paper_says() -> None:

@@ -268,9 +268,26 @@ def test_boxes_of_every_set_stand_where_its_file_says(project) -> None:
         with Image.open(io.BytesIO(stored["bytes"])) as image:
             pixels = image.convert("RGB")
         red = [(x, y) for y in range(20) for x in range(30) if pixels.getpixel((x, y)) == (255, 0, 0)]
-        far, out = ((12, 9) if form == "corners" else (17, 13)), thickness // 2
-        assert (min(red), max(red)) == ((5 - out, 4 - out), (far[0] + out, far[1] + out)), name
-        assert sum(y == 8 for _, y in red) == 2 * thickness, name
+        far, out = ((12, 9) if form == "corners" else (17, 13)), {2: 1, 3: 2, 5: 3}[thickness]
+        assert (min(red), max(red)) == ((5 - out, 4), (far[0] + out, far[1])), name
+        assert sum(y == (4 + far[1]) // 2 for _, y in red) == 2 * (2 * out + 1), name
+
+
+# Above and left of a box from (5, 4) to (15, 14), as `rectangle` of OpenCV 4.5.5, 4.8.0 and 5.0.0 draws it.
+OPENCV = {
+    2: "........... ........... ........... .....###### ....####### ....####### ....###.... ....###....",
+    3: "........... ........... .....###### ....####### ...######## ...######## ...######## ...#####...",
+    5: "........... .....###### ...######## ...######## ..######### ..######### ..######### ..#########",
+}
+
+
+@pytest.mark.parametrize("thickness", OPENCV)
+def test_lines_of_boxes_have_the_pixels_of_opencv(thickness: int) -> None:
+    drawn = with_boxes(base64.b64decode(picture(size=(21, 19))), [[5, 4, 15, 14]], thickness, "corners")
+    with Image.open(io.BytesIO(drawn)) as image:
+        rows = ["".join(".#"[image.getpixel((x, y)) == (255, 0, 0)] for x in range(21)) for y in range(19)]
+    assert [row[:11] for row in rows[:8]] == OPENCV[thickness].split()
+    assert rows == rows[::-1] == [row[::-1] for row in rows], "alike on all sides"
 
 
 NO_PLACES = [
@@ -283,7 +300,7 @@ def test_where_a_box_is() -> None:
     data = base64.b64decode(picture())
     with Image.open(io.BytesIO(with_boxes(data, [[5, 4, 8, 6]], 3, "size"))) as image:
         red = [point for point in ((x, y) for y in range(20) for x in range(30)) if image.getpixel(point)[0]]
-    assert (min(red), max(red)) == ((4, 3), (14, 11)) and (5, 4) in red and (13, 10) in red
+    assert (min(red), max(red)) == ((3, 4), (15, 10)) and (5, 4) in red and (13, 10) in red
     assert (9, 7) not in red  # its middle
     assert with_boxes(data, [[5, 4, 13, 10]], 3, "corners") == with_boxes(data, [[5, 4, 8, 6]], 3, "size")
     with_boxes(data, [[-100_000, 0, 100_000, 9]], 3, "corners")  # beyond the edges

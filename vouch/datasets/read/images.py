@@ -235,16 +235,23 @@ _FARTHEST = 100_000  # pixels; no image is larger, and Pillow takes forever for 
 def with_boxes(data: bytes, boxes: Sequence[Any], thickness: int, form: str) -> bytes:
     """The image with its boxes drawn, as PNG. Raises Unusable.
 
-    form: `corners` (x1, y1, x2, y2) or `size` (x, y, width, height), in pixels. Lines run along the middle
-    of their thickness. Corners are square; OpenCV, which the authors of ReForm-Eval used, rounds them.
+    form: `corners` (x1, y1, x2, y2) or `size` (x, y, width, height), in pixels. The pixels are those of
+    `rectangle` of OpenCV, which the authors of ReForm-Eval used: from a thickness of two on a line reaches as
+    many pixels to both sides, so 2 is three pixels wide, 3 and 4 are five, and corners are round outside.
     """
     if len(boxes) > len(_BOX_COLOURS):
         raise Unusable(f"has {len(boxes)} boxes, but at most {len(_BOX_COLOURS)} can be drawn")
     image = _examined(data)
-    pen, out = ImageDraw.Draw(image), thickness // 2
+    pen, out = ImageDraw.Draw(image), (thickness + 1) // 2 if thickness > 1 else 0
+    reach = range(-out, out + 1)
+    disc = [(across, down) for across in reach for down in reach if across**2 + down**2 <= out**2]
     for box, colour in zip(boxes, _BOX_COLOURS, strict=False):
         x1, y1, x2, y2 = _corners(box, form)
-        pen.rectangle((x1 - out, y1 - out, x2 + out, y2 + out), outline=colour, width=thickness)
+        for x in (x1, x2):
+            pen.rectangle((x - out, y1, x + out, y2), fill=colour)
+            pen.point([(x + across, y + down) for y in (y1, y2) for across, down in disc], fill=colour)
+        for y in (y1, y2):
+            pen.rectangle((x1, y - out, x2, y + out), fill=colour)
     return _png(image)
 
 
