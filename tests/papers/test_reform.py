@@ -18,6 +18,20 @@ from vouch.report.loading import read_printed
 REFORM = [ROOT / f"docs/published/reform_{name}.csv" for name in ("ranks", "tables", "23_24", "modules")]
 
 
+def of_dimensions() -> list[dict[str, Any]]:
+    """The printed means of tables 9 to 20 over the datasets of a dimension, as rows of DIMENSIONS."""
+    outputs = {"generation": "text", "likelihood": "likelihood"}
+    return [
+        {"dimension": row["dataset"], "model": sets.BY_LABEL[row["model"]], "output": outputs[row["output"]]}
+        | {"value": float(row["accuracy"]) / 100, "rank": 1.0, "parts": sets.SETS[row["dataset"]]}
+        | {"variation": "dialogue_tests" if row["dataset"] == "dialogue" else "tests"}
+        | {"score": "", "protocol": protocol}
+        for row in read_printed(REFORM)["reform_tables"].to_dict("records")
+        if row["dataset"] in sets.SETS and row["accuracy"]
+        for protocol in ("faithful", "clean")
+    ]
+
+
 def test_its_models_compute_in_half_precision_but_for_t5() -> None:
     """Appendix B.1 says half; the authors' code loads models of FlanT5 in float32."""
     locked = load(ROOT / "models.lock")["models"]
@@ -60,21 +74,8 @@ def test_table_2_of_reform_eval_follows_from_the_printed_accuracies_by_dimension
     PandaGPT, cross-modal, as table 1 has it; table 18 has 37.06. Of likelihoods they do not: its numbers are lower
     throughout."""
     files = read_printed(REFORM)
-    rows = [
-        {"dimension": row["dataset"], "model": sets.BY_LABEL[row["model"]], "output": output}
-        | {"value": float(row["accuracy"]) / 100, "rank": 1.0, "parts": sets.SETS[row["dataset"]]}
-        | {
-            "protocol": protocol,
-            "score": "",
-            "variation": "dialogue_tests" if row["dataset"] == "dialogue" else "tests",
-        }
-        for row in files["reform_tables"].to_dict("records")
-        for output, noun in (("text", "generation"), ("likelihood", "likelihood"))
-        for protocol in ("faithful", "clean")
-        if row["dataset"] in sets.SETS and row["accuracy"] and row["output"] == noun
-    ]
     made = make(Made(accuracy=dict.fromkeys(sets.MODELS, 0.5), datasets=("scienceqa",)))
-    evidence = replace(made, dimensions=pd.DataFrame(rows), printed=files)
+    evidence = replace(made, dimensions=pd.DataFrame(of_dimensions()), printed=files)
     shown = built(evidence, "reform")["Table 2"]
     cells = beside(shown, slice(5))
     texts = [row for row in cells if row[2] == "Generation"]
