@@ -245,7 +245,10 @@ def test_gaps_between_read_outs_of_the_same_prompts() -> None:
 
 
 def test_preference_of_texts_for_places() -> None:
-    rows = Asked([2, 3, 3, 3]).ask("original", ["0", "1", "1", "??"], output="text").rows()
+    asked = Asked([2, 3, 3, 3]).ask("original", ["0", "1", "1", "??"], output="text")
+    for prompt in asked.prompts:
+        prompt["order"] = prompt["order"][::-1]  # which option stands there does not matter
+    rows = asked.rows()
     shares = [value(rows, f"chosen_share_{letter}", "original", "text") for letter in "ABC"]
     assert shares[:2] == [1 / 3, 2 / 3]
     assert value(rows, "correct_share_A", "original", "text") == 1.0

@@ -281,14 +281,16 @@ def test_the_papers_own_numbers_differ_by_language_model_as_its_text_says(make: 
 
 
 def test_preferred_options_stand_above_where_the_correct_ones_stand(make: Make) -> None:
-    """Figure 10, of texts if there are any."""
+    """Figure 10, of the texts of the main evaluation if there are any, else of other texts, else of letters."""
     shares = {"bliva": (0.75, 0.25), "lynx": (0.375, 0.625)}
+    places = (("text", "tests"), ("text", "original"), ("letters", "original"))
     rows = [
-        standing(model, f"{kind}_share_{letter}", value, output=output, dataset="scienceqa", protocol="clean")
+        standing(model, f"{kind}_share_{letter}", value + less, output=output, variation=variation, **where)
+        for where in [{"dataset": "scienceqa", "protocol": "clean"}]
         for model, chosen in shares.items()
-        for output in ("text", "letters")
-        for kind, values in (("chosen", chosen if output == "text" else (0.5, 0.5)), ("correct", (0.4, 0.6)))
-        for letter, value in zip("AB", values, strict=True)
+        for less, (output, variation) in zip((0, -0.125, -0.25), places, strict=True)
+        for kind, values in (("chosen", chosen), ("correct", (0.4, 0.6)))
+        for letter, value in zip("AH", values, strict=True)
     ]
     (drawn,) = built(asked(make(Made()), rows), "reform")["Figure 10"].figures
     assert drawn.title == "Fig. 10: which option is preferred, scienceqa"
@@ -299,5 +301,9 @@ def test_preferred_options_stand_above_where_the_correct_ones_stand(make: Make) 
     assert cells == {
         (name, letter): value
         for name, both in (shares | {"correct answers": (0.4, 0.6)}).items()
-        for letter, value in zip("AB", both, strict=True)
+        for letter, value in zip("AH", both, strict=True)
     }
+    for number, most in ((1, "62.5"), (2, "50.0")):
+        kept = [row for row in rows if (row["output"], row["variation"]) in places[number:]]
+        (drawn,) = built(asked(make(Made()), kept), "reform")["Figure 10"].figures
+        assert f"The strongest preference: bliva chooses A {most}" in drawn.description

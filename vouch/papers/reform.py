@@ -7,6 +7,7 @@ reform_general.py tables 1 and 2 and figure 3, reform_tables.py the others.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from vouch.papers import reform_tables as tables
 from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, figure, joined, series, size
 from vouch.report import formatting
 from vouch.report.table import Cell, Column, Grid, cells
-from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
+from vouch.tables.asked import LETTERS, LIKELIHOOD, ORIGINAL, TEXT
 
 NOUNS = dict(enumerate(sets.OUTPUT_NAMES.values()))
 CORRECT = "correct answers"
@@ -187,15 +188,14 @@ def _language_model(known: Mapping[str, Any]) -> str | None:
 
 
 def preference(lookup: Lookup) -> Built:
-    """Figure 10: how often each option's position is chosen, on the first dataset with options."""
-    places = [(letter, kind) for letter in "ABCDEF" for kind in ("chosen", "correct")]
-    for output in (TEXT, LETTERS):
-        frame = lookup.long(
-            [
-                Measure(letter, f"{kind}_share_{letter}", output=output, only="clean")
-                for letter, kind in places
-            ]
-        )
+    """Figure 10: how often each option's position is chosen, on the first dataset with options.
+
+    Of the texts of the main evaluation, or else of the original prompts, or else of letters.
+    """
+    places = [(letter, kind) for letter in ascii_uppercase for kind in ("chosen", "correct")]
+    for output, variation in ((TEXT, sets.TESTS), (TEXT, ORIGINAL), (LETTERS, ORIGINAL)):
+        one = partial(Measure, output=output, variation=variation, only="clean")
+        frame = lookup.long([one(letter, f"{kind}_share_{letter}") for letter, kind in places])
         if len(frame):
             break
     else:
