@@ -133,12 +133,25 @@ def _shaken(lookup: Lookup, measures: Sequence[Measure]) -> pd.DataFrame:
     return frame.assign(dataset=frame["dataset"].str.removesuffix(SUFFIX))
 
 
+AVERAGE = "average"
+"""The last row of tables 23 and 24, which table 4 has alone."""
+
+
+def _averaged(frame: pd.DataFrame) -> pd.DataFrame:
+    """Means over the models that have the number."""
+    mean = frame.groupby(["measure", "dataset"], as_index=False)[["value", "clean"]].mean()
+    return mean.assign(model=AVERAGE)
+
+
 def shaken(title: str, measures: Mapping[str, Measure], lookup: Lookup) -> Built:
     """Tables 23 and 24: how a change of the prompt affects answers."""
     every = with_sampled(*measures.values())
     frame = _shaken(lookup, every)
     prints = printed(lookup, "reform_23_24", tuple(measures), "scienceqa")
-    return table(lookup, title, frame, every, dict.fromkeys(frame["dataset"]), prints)
+    heads, rows = dict.fromkeys(frame["dataset"]), {AVERAGE: "Average"}
+    if frame["model"].nunique() > 1:
+        frame = pd.concat([frame, _averaged(frame)], ignore_index=True)
+    return table(lookup, title, frame, every, heads, prints, last=rows)
 
 
 def shaken_mean(lookup: Lookup) -> Built:
@@ -146,9 +159,8 @@ def shaken_mean(lookup: Lookup) -> Built:
     measures = with_sampled(*INSTABILITY.values())
     frame = _shaken(lookup, measures)
     heads = {name: name for name in frame["dataset"]}
-    mean = frame.groupby(["measure", "dataset"], as_index=False)[["value", "clean"]].mean()
-    caption, rows = "instability by what changes, mean over the models", {"mean": "Mean over the models"}
-    return pivot(mean.assign(model="mean"), Layout(caption, measures, rows, heads))
+    caption, rows = "instability by what changes, mean over the models", {AVERAGE: "Mean over the models"}
+    return pivot(_averaged(frame), Layout(caption, measures, rows, heads))
 
 
 COCO = {
