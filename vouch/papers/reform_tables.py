@@ -65,6 +65,10 @@ def dimension(title: str, sets: Sequence[str], outputs: Sequence[str], lookup: L
     return joined(parts, NO_SETS)
 
 
+WHOLE = "description"
+"""The dimension of which table 19 has all datasets, and so its average."""
+
+
 def captions(lookup: Lookup) -> Built:
     """Table 19."""
     measures = with_sampled(cider(lookup))
@@ -73,6 +77,10 @@ def captions(lookup: Lookup) -> Built:
     if not over:
         raise Absent("no dataset of captions")
     prints = printed(lookup, "reform_tables", ("accuracy",), output=OUTPUT_NAMES[TEXT])
+    if set(over) == set(CAPTIONS):
+        prints |= {
+            (index, model, MEAN): cell for (index, model, name), cell in prints.items() if name == WHOLE
+        }
     return table(lookup, "captions", with_mean(frame, tuple(over)), measures, (*over, MEAN), prints)
 
 
