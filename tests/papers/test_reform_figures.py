@@ -67,7 +67,9 @@ def test_figure_3_of_the_papers_own_numbers_says_what_its_text_says(make: Make) 
     cells: dict[str, dict[str, dict[tuple[str, str], float]]] = {}
     for drawn, noun in zip(built(evidence, "reform")["Figure 3"].figures, DIMENSIONS, strict=True):
         assert drawn.title == f"Fig. 3: accuracy by language model and vision encoder, {noun}"
+        assert "; dialogue, FlanT5 with ViT-G " in drawn.description
         rows = [row for part in drawn.chart.datasets.values() for row in part]
+        assert list(dict.fromkeys(row["column"] for row in rows)) == ["all", "ImageBind", "ViT-G", "ViT-L"]
         for row in rows:
             panel = cells.setdefault(noun, {}).setdefault(row["panel"], {})
             panel[row["row"], row["column"]] = row["value"]

@@ -220,13 +220,12 @@ def _backbone_matrices(own: pd.DataFrame, kinds: Mapping[str, tuple[str, str]], 
     margins: list[dict[str, str]] = [{}, {"row": EVERY}, {"column": EVERY}, {"row": EVERY, "column": EVERY}]
     frame = pd.concat([long.assign(**margin) for margin in margins])
     mean = frame.groupby(["panel", "row", "column"], as_index=False)["value"].mean()
-    ranks = {
-        name: rank
-        for rank, name in enumerate((*names, MEAN, *sorted(set(long["row"]) | set(long["column"])), EVERY))
-    }
+    kinds_here = sorted(set(long["row"]) | set(long["column"]))
+    ranks = {name: rank for rank, name in enumerate((*names, MEAN, EVERY, *kinds_here))}
     mean = mean.sort_values(["panel", "row", "column"], key=lambda column: column.map(ranks))
     shown = mean.assign(panel=mean["panel"].str.replace("_", " "))
-    best = shown.loc[shown.groupby("panel", sort=False)["value"].idxmax()]
+    both = shown[(shown["row"] != EVERY) & (shown["column"] != EVERY)]
+    best = both.loc[both.groupby("panel", sort=False)["value"].idxmax()]
     description = "; ".join(
         f"{row.panel}, {row.row} with {row.column} {formatting.percent(row.value)}"
         for row in best.itertuples()
