@@ -219,13 +219,14 @@ def test_accuracy_by_test_rests_on_questions_with_every_test() -> None:
 
 
 def test_turns_of_a_conversation() -> None:
-    turns = [1, 2, 3] * 4
-    said = [0, 0, 0, 0, 0, 1, 0, 1, 1, 0, 1, 1]
-    rows = Asked([2] * 12, turns).ask("dialogue", said).rows()
+    """Each turn has the same weight, although the last conversation has one turn less."""
+    turns = [1, 2, 3] * 4 + [1, 2]
+    said = [0, 0, 0, 0, 0, 1, 0, 1, 1, 0, 1, 1, 0, 0]
+    rows = Asked([2] * 14, turns).ask("dialogue", said).rows()
     found = [value(rows, f"accuracy_turn_{k}", "dialogue") for k in (1, 2, 3)]
-    assert found == [1.0, 0.5, 0.25]
+    assert found == [1.0, 0.6, 0.25]
     assert value(rows, "turn_slope", "dialogue") == -0.375
-    assert value(rows, "turn_correlation", "dialogue") == np.corrcoef([1, 2, 3], [1, 0.5, 0.25])[0, 1]
+    assert value(rows, "turn_correlation", "dialogue") == np.corrcoef([1, 2, 3], [1, 0.6, 0.25])[0, 1]
     alone = Asked([2] * 3).ask("original", [0, 1, 0]).rows()
     assert not any(name[4].startswith(("turn_", "accuracy_turn")) for name in alone)
 
@@ -245,7 +246,10 @@ def test_gaps_between_read_outs_of_the_same_prompts() -> None:
 
 
 def test_preference_of_texts_for_places() -> None:
-    rows = Asked([2, 3, 3, 3]).ask("original", ["0", "1", "1", "??"], output="text").rows()
+    asked = Asked([2, 3, 3, 3]).ask("original", ["0", "1", "1", "??"], output="text")
+    for prompt in asked.prompts:
+        prompt["order"] = prompt["order"][::-1]  # which option stands there does not matter
+    rows = asked.rows()
     shares = [value(rows, f"chosen_share_{letter}", "original", "text") for letter in "ABC"]
     assert shares[:2] == [1 / 3, 2 / 3]
     assert value(rows, "correct_share_A", "original", "text") == 1.0

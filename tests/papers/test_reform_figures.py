@@ -11,9 +11,11 @@ import pyarrow as pa
 import pytest
 
 from tests.papers.shown import asked, built, reviewed, standing, text
-from tests.papers.test_reform import REFORM
+from tests.papers.test_reform import REFORM, of_dimensions
 from tests.report.project import SCORING, Made, Make, write_tables
 from vouch.papers import reform_sets as sets
+from vouch.papers.entry import MEAN
+from vouch.papers.reform_general import DIMENSIONS
 from vouch.report.loading import load as load_evidence
 from vouch.report.loading import read_printed
 from vouch.tables.answered import TEXT as TEXT_TABLE
@@ -21,7 +23,7 @@ from vouch.tables.answered import text_path
 
 
 def test_what_reform_eval_says_of_parts_and_training_of_models(make: Make) -> None:
-    """Figures 3, 4 and 8 and table 22, of accuracies by hand."""
+    """Figures 4 and 8 and table 22, of accuracies by hand."""
     facts_of = {
         "blip2_flan_t5_xl": ("FlanT5-XL", "ViT-G/14", 3_940_000_000, 106_700_000),
         "llava_vicuna_7b": ("Vicuna-7B", "ViT-L/14", 7_050_000_000, 6_740_000_000),
@@ -37,10 +39,6 @@ def test_what_reform_eval_says_of_parts_and_training_of_models(make: Make) -> No
     ]
     evidence = replace(asked(make(Made(datasets=("refcoco", "pets37"))), rows), facts=known)
     shown = built(evidence, "reform")
-    (drawn,) = shown["Figure 3"].figures
-    assert (
-        "Vicuna-7B generation 45.0" in drawn.description and "ViT-G/14 generation 65.0" in drawn.description
-    )
     (ranks,) = shown["Table 22"].grids
     assert text(ranks) == [
         ["Pre-training with COCO", "1.00", "1.00"], ["Pre-training without COCO", "3.00", "3.00"]
@@ -60,6 +58,51 @@ def test_what_reform_eval_says_of_parts_and_training_of_models(make: Make) -> No
     assert "medians: 0 65.0; over 1B 35.0" in language.description
     apart = replace(evidence, leaderboard=evidence.leaderboard.query("model != 'llava_vicuna_7b'"))
     assert "needs models of both groups" in dict(reviewed(apart, "reform").reasons)["Table 22"]
+
+
+def test_figure_3_of_the_papers_own_numbers_says_what_its_text_says(make: Make) -> None:
+    """Section 4.3.1: of the language models, of the vision encoders, and of both together, by dimension."""
+    made = make(Made(accuracy=dict.fromkeys(sets.MODELS, 0.5), datasets=("scienceqa",)))
+    evidence = replace(made, dimensions=pd.DataFrame(of_dimensions()))
+    cells: dict[str, dict[str, dict[tuple[str, str], float]]] = {}
+    for drawn, noun in zip(built(evidence, "reform")["Figure 3"].figures, DIMENSIONS, strict=True):
+        assert drawn.title == f"Fig. 3: accuracy by language model and vision encoder, {noun}"
+        assert "; dialogue, FlanT5 with ViT-G " in drawn.description
+        rows = [row for part in drawn.chart.datasets.values() for row in part]
+        assert list(dict.fromkeys(row["column"] for row in rows)) == ["all", "ImageBind", "ViT-G", "ViT-L"]
+        for row in rows:
+            panel = cells.setdefault(noun, {}).setdefault(row["panel"], {})
+            panel[row["row"], row["column"]] = row["value"]
+        assert len(cells[noun]) == DIMENSIONS[noun] + 1 and list(cells[noun])[-1] == MEAN
+    pairs = [("FlanT5", "ViT-G"), ("LLaMA", "ImageBind"), ("LLaMA", "ViT-L"), ("LLaMA2", "ViT-G")]
+    pairs += [("LLaMA2", "ViT-L"), ("Vicuna", "ImageBind"), ("Vicuna", "ViT-G"), ("Vicuna", "ViT-L")]
+    language, encoders = ("FlanT5", "LLaMA", "LLaMA2", "Vicuna"), ("ImageBind", "ViT-G", "ViT-L")
+    every = {*pairs, *((one, "all") for one in language), *(("all", one) for one in encoders), ("all", "all")}
+    for panel in (panel for panels in cells.values() for panel in panels.values()):
+        assert set(panel) == every
+        assert panel["Vicuna", "all"] > panel["LLaMA", "all"]
+        assert panel["all", "ViT-G"] > panel["all", "ViT-L"]
+    texts, likely = cells["generation"], cells["likelihood"]
+    assert all(max(panel, key=panel.__getitem__)[0] == "FlanT5" for panel in texts.values())
+    better = {name for name, panel in texts.items() if panel["Vicuna", "all"] > panel["LLaMA2", "all"]}
+    assert better == {"scene text"}, "LLaMA2 and Vicuna excel in different dimensions"
+    worse = {name for name, panel in likely.items() if panel["Vicuna", "all"] < panel["LLaMA2", "all"]}
+    assert worse == {"spatial"}, "47.8 and 48.0; in all others Vicuna is the better one"
+    below = {
+        (noun, name)
+        for noun, panels in cells.items()
+        for name, panel in panels.items()
+        if panel["all", "ImageBind"] > panel["all", "ViT-L"]
+    }
+    assert below == {("generation", "spatial")}
+    for panels in (texts, likely):
+        assert panels[MEAN]["LLaMA2", "ViT-L"] > panels[MEAN]["LLaMA2", "ViT-G"]
+        assert panels[MEAN]["Vicuna", "ViT-G"] > panels[MEAN]["Vicuna", "ViT-L"]
+    scores = [48.31, 59.76, 21.49, 41.24, 59.69, 49.91, 46.29, 39.53]  # of LLaVA with LLaMA2
+    assert texts[MEAN]["LLaMA2", "ViT-L"] == pytest.approx(sum(scores) / 800)
+    assert texts["dialogue"]["FlanT5", "all"] == pytest.approx((0.6175 + 0.6059) / 2)
+    one = replace(evidence, dimensions=evidence.dimensions.query("model == 'bliva'"))
+    assert "Figure 3" not in built(one, "reform")
 
 
 def test_figures_of_the_papers_own_numbers_say_what_its_text_says(make: Make) -> None:
@@ -240,14 +283,16 @@ def test_the_papers_own_numbers_differ_by_language_model_as_its_text_says(make: 
 
 
 def test_preferred_options_stand_above_where_the_correct_ones_stand(make: Make) -> None:
-    """Figure 10, of texts if there are any."""
+    """Figure 10, of the texts of the main evaluation if there are any, else of other texts, else of letters."""
     shares = {"bliva": (0.75, 0.25), "lynx": (0.375, 0.625)}
+    places = (("text", "tests"), ("text", "original"), ("letters", "original"))
     rows = [
-        standing(model, f"{kind}_share_{letter}", value, output=output, dataset="scienceqa", protocol="clean")
+        standing(model, f"{kind}_share_{letter}", value + less, output=output, variation=variation, **where)
+        for where in [{"dataset": "scienceqa", "protocol": "clean"}]
         for model, chosen in shares.items()
-        for output in ("text", "letters")
-        for kind, values in (("chosen", chosen if output == "text" else (0.5, 0.5)), ("correct", (0.4, 0.6)))
-        for letter, value in zip("AB", values, strict=True)
+        for less, (output, variation) in zip((0, -0.125, -0.25), places, strict=True)
+        for kind, values in (("chosen", chosen), ("correct", (0.4, 0.6)))
+        for letter, value in zip("AH", values, strict=True)
     ]
     (drawn,) = built(asked(make(Made()), rows), "reform")["Figure 10"].figures
     assert drawn.title == "Fig. 10: which option is preferred, scienceqa"
@@ -258,5 +303,9 @@ def test_preferred_options_stand_above_where_the_correct_ones_stand(make: Make) 
     assert cells == {
         (name, letter): value
         for name, both in (shares | {"correct answers": (0.4, 0.6)}).items()
-        for letter, value in zip("AB", both, strict=True)
+        for letter, value in zip("AH", both, strict=True)
     }
+    for number, most in ((1, "62.5"), (2, "50.0")):
+        kept = [row for row in rows if (row["output"], row["variation"]) in places[number:]]
+        (drawn,) = built(asked(make(Made()), kept), "reform")["Figure 10"].figures
+        assert f"The strongest preference: bliva chooses A {most}" in drawn.description

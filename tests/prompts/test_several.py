@@ -37,6 +37,9 @@ def test_orders_come_from_the_question_and_the_test_alone() -> None:
     orders = [[3, 2, 1, 0], [2, 3, 0, 1], [0, 1, 2, 3], [2, 3, 1, 0], [2, 1, 0, 3]]
     assert [row["order"] for row in rows("tests")] == orders
     assert [row["order"] for row in rows("shuffled", "plain")] == orders
+    asked = rows("shuffled")
+    assert [row["order"] for row in asked] == orders
+    assert len({said(row)[:20] for row in asked}) == 1, "the instruction stays"
 
 
 def test_every_order_is_about_equally_likely() -> None:

@@ -221,18 +221,22 @@ def boxes(frame: pd.DataFrame, title: str) -> Any:
 
 
 def heat(frame: pd.DataFrame) -> Any:
-    """A matrix of `value` in -1 ... 1 by `row` and `column` with the numbers in it."""
-    rows, columns = _kinds(frame, "row"), _kinds(frame, "column")
-    angle = -30 if max(len(str(name)) for name in columns) > 6 else 0
-    base = alt.Chart(frame).encode(
-        x=alt.X("column:N", sort=columns, axis=_names(angle)),
-        y=alt.Y("row:N", sort=rows, axis=_names()),
-        tooltip=_tips(row="Row", column="Column", value="Value"),
-    )
-    ink = alt.condition("datum.value > 0.935", alt.value(ON_DEEP), alt.value(ON_PALE))  # a contrast of 4.5
-    numbers = base.mark_text(fontSize=10).encode(text=alt.Text("value:Q", format=".2f"), color=ink)
-    chart = alt.layer(base.mark_rect().encode(color=_shades()), numbers)
-    return chart.properties(width=46.0 * len(columns), height=22.0 * len(rows))
+    """A matrix of `value` in -1 ... 1 by `row` and `column` with the numbers in it; one per `panel`."""
+
+    def draw(part: pd.DataFrame) -> Any:
+        rows, columns = _kinds(part, "row"), _kinds(part, "column")
+        angle = -30 if max(len(str(name)) for name in columns) > 6 else 0
+        base = alt.Chart(part).encode(
+            x=alt.X("column:N", sort=columns, axis=_names(angle)),
+            y=alt.Y("row:N", sort=rows, axis=_names()),
+            tooltip=_tips(row="Row", column="Column", value="Value"),
+        )
+        ink = alt.condition("datum.value > 0.935", alt.value(ON_DEEP), alt.value(ON_PALE))  # contrast of 4.5
+        numbers = base.mark_text(fontSize=10).encode(text=alt.Text("value:Q", format=".2f"), color=ink)
+        chart = alt.layer(base.mark_rect().encode(color=_shades()), numbers)
+        return chart.properties(width=46.0 * len(columns), height=22.0 * len(rows))
+
+    return _panels(frame, draw)
 
 
 def pairs(frame: pd.DataFrame) -> Any:

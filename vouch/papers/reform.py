@@ -1,12 +1,13 @@
 """Li et al. 2023, ReForm-Eval: 61 datasets as choices and short answers, generated or by likelihood.
 
 This file has the figures and the paper; reform_sets.py has the names and the numbers by dataset,
-reform_general.py tables 1 and 2, reform_tables.py the others.
+reform_general.py tables 1 and 2 and figure 3, reform_tables.py the others.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -19,36 +20,15 @@ from vouch.papers import reform_tables as tables
 from vouch.papers.entry import Absent, Built, Entry, Lookup, Measure, Paper, figure, joined, series, size
 from vouch.report import formatting
 from vouch.report.table import Cell, Column, Grid, cells
-from vouch.tables.asked import LETTERS, LIKELIHOOD, TEXT
+from vouch.tables.asked import LETTERS, LIKELIHOOD, ORIGINAL, TEXT
 
 NOUNS = dict(enumerate(sets.OUTPUT_NAMES.values()))
 CORRECT = "correct answers"
 LONGEST = 300
 """Characters of a question or a text in figure 11."""
-BACKBONES = {"language_model": "language model", "vision_encoder": "vision encoder"}
 Grouped = Callable[[float], str]
 TRAINED = ((0, "0"), (1e7, "up to 10M"), (1e8, "10M to 100M"), (1e9, "100M to 1B"))
 UNITS = ((1e9, "B"), (1e6, "M"), (1e3, "K"), (1, ""))
-
-
-def by_backbone(lookup: Lookup) -> Built:
-    """Figure 3: mean accuracy of the models that share a language model, or a vision encoder, by output."""
-    facts, wide = sets.facts(lookup), sets.means(lookup)
-    parts = []
-    for key, panel in BACKBONES.items():
-        kinds = pd.Series([facts.get(name, {}).get(key) for name in wide.index], wide.index, name="group")
-        mean = wide.groupby(kinds).mean()
-        if len(mean) > 1:
-            parts.append(mean.reset_index().melt("group", var_name="measure").assign(panel=panel))
-    if not parts:
-        raise Absent("backbones of fewer than two kinds of models are on record")
-    shown = pd.concat(parts).dropna()
-    shown = shown.assign(series=shown["measure"].map(NOUNS))
-    description = "; ".join(
-        f"{row.group} {row.series} {formatting.percent(row.value)}" for row in shown.itertuples()
-    )
-    chart = charts.bars(shown, format=".0%")
-    return figure("accuracy by backbone", f"Bars of mean accuracy: {description}.", chart)
 
 
 def training(lookup: Lookup) -> Built:
@@ -208,15 +188,14 @@ def _language_model(known: Mapping[str, Any]) -> str | None:
 
 
 def preference(lookup: Lookup) -> Built:
-    """Figure 10: how often each option's position is chosen, on the first dataset with options."""
-    places = [(letter, kind) for letter in "ABCDEF" for kind in ("chosen", "correct")]
-    for output in (TEXT, LETTERS):
-        frame = lookup.long(
-            [
-                Measure(letter, f"{kind}_share_{letter}", output=output, only="clean")
-                for letter, kind in places
-            ]
-        )
+    """Figure 10: how often each option's position is chosen, on the first dataset with options.
+
+    Of the texts of the main evaluation, or else of the original prompts, or else of letters.
+    """
+    places = [(letter, kind) for letter in ascii_uppercase for kind in ("chosen", "correct")]
+    for output, variation in ((TEXT, sets.TESTS), (TEXT, ORIGINAL), (LETTERS, ORIGINAL)):
+        one = partial(Measure, output=output, variation=variation, only="clean")
+        frame = lookup.long([one(letter, f"{kind}_share_{letter}") for letter, kind in places])
         if len(frame):
             break
     else:
@@ -315,8 +294,8 @@ PAPER = Paper(
     "original prompts where it was not asked. Columns named sampled are of the first text drawn for each "
     "test at temperature 0.2, as in the paper: published numbers are compared with these, except for BLIP-2, "
     "InstructBLIP, BLIVA, Lynx and Shikra, from which its authors draw nothing. The ranks of table 1 and the "
-    "means of table 2 take each model in the same way. The other columns of generation and the figures are "
-    "of greedy texts.",
+    "means of table 2 and figure 3 take each model in the same way. The other columns of generation and the "
+    "other figures are of greedy texts.",
     (
         Entry("Table 1", "Accuracy and rank by dimension.", general.general),
         Entry("Table 2", "Accuracy by vision encoder and connector.", general.modules),
@@ -362,7 +341,7 @@ PAPER = Paper(
             "Range of accuracy over the instructions, points.",
             partial(tables.shaken, "range of accuracy over the instructions", tables.RANGES),
         ),
-        Entry("Figure 3", "Accuracy by language model and by vision encoder.", by_backbone),
+        Entry("Figure 3", "Accuracy by language model and vision encoder.", general.by_backbone),
         Entry("Figure 4", "Accuracy and what models were trained on.", training),
         Entry("Figure 5", "Generation against likelihood, by language model and by dataset.", gap),
         Entry("Figure 8", "Accuracy by number of parameters.", partial(spread, SIZES)),

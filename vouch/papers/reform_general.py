@@ -1,4 +1,4 @@
-"""ReForm-Eval's tables 1 and 2: means over its dimensions, of each model and of the parts that models share.
+"""ReForm-Eval's tables 1 and 2 and figure 3: by dimension, of each model and of the parts that models share.
 
 The authors draw the texts of most models at random; such a model counts by its samples here, if it has any.
 """
@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from vouch.papers.entry import CLEAN, FAITHFUL, Absent, Built, Lookup, Measure, joined
+from vouch.papers import charts
+from vouch.papers.entry import CLEAN, FAITHFUL, MEAN, Absent, Built, Lookup, Measure, figure, joined
 from vouch.papers.pivot import Key, Layout, pivot
 from vouch.papers.reform_sets import (
     MODELS,
@@ -25,6 +26,7 @@ from vouch.papers.reform_sets import (
     table,
     with_sampled,
 )
+from vouch.report import formatting
 from vouch.tables.asked import ORIGINAL
 from vouch.tables.results import OVERALL
 
@@ -173,3 +175,60 @@ def _printed_modules(
                 if whole.get(half, 0) == wanted:
                     found[index, kind, half] = row[half]
     return found
+
+
+EVERY = "all"
+"""The row of figure 3 for any language model, and its column for any vision encoder."""
+
+
+def by_backbone(lookup: Lookup) -> Built:
+    """Figure 3: by dimension, mean accuracy of models that share a language model, a vision encoder or both.
+
+    The last panel of an output is the mean over its dimensions, of models that have all of them.
+    """
+    kinds = _backbones(facts(lookup))
+    if len(set(kinds.values())) < 2:
+        raise Absent("backbones of fewer than two kinds of models are on record")
+    parts = []
+    for output, noun in OUTPUT_NAMES.items():
+        own = _as_authors(_main_evaluation(lookup, output))
+        own = own[(own["protocol"] == FAITHFUL) & own["dimension"].isin(SETS) & own["model"].isin(kinds)]
+        if own["model"].map(kinds).nunique() > 1:
+            parts.append(_backbone_matrices(own, kinds, noun))
+    return joined(parts, NOTHING)
+
+
+def _backbones(known: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
+    """Language model and vision encoder of each model that has both on record, as figure 3 groups them:
+    `LLaMA2-Chat` and `ViT-G/14` -> `LLaMA2`, `ViT-G`."""
+    kinds = {}
+    for name, own in known.items():
+        language, encoder = (str(own.get(key, "")) for key in ("language_model", "vision_encoder"))
+        if language and encoder:
+            kinds[name] = language.partition("-")[0], encoder.partition("/")[0]
+    return kinds
+
+
+def _backbone_matrices(own: pd.DataFrame, kinds: Mapping[str, tuple[str, str]], noun: str) -> Built:
+    """A matrix for each dimension, then that of the means. own: a row for each model and dimension."""
+    names = [name for name in SETS if name in set(own["dimension"])]
+    wide = own.pivot(index="model", columns="dimension", values="value")[names]
+    if len(names) > 1:
+        wide[MEAN] = wide.mean(axis=1, skipna=False)
+    long = wide.reset_index().melt("model", var_name="panel").dropna(subset=["value"])
+    long["row"], long["column"] = zip(*long["model"].map(kinds), strict=True)
+    margins: list[dict[str, str]] = [{}, {"row": EVERY}, {"column": EVERY}, {"row": EVERY, "column": EVERY}]
+    frame = pd.concat([long.assign(**margin) for margin in margins])
+    mean = frame.groupby(["panel", "row", "column"], as_index=False)["value"].mean()
+    kinds_here = sorted(set(long["row"]) | set(long["column"]))
+    ranks = {name: rank for rank, name in enumerate((*names, MEAN, EVERY, *kinds_here))}
+    mean = mean.sort_values(["panel", "row", "column"], key=lambda column: column.map(ranks))
+    shown = mean.assign(panel=mean["panel"].str.replace("_", " "))
+    both = shown[(shown["row"] != EVERY) & (shown["column"] != EVERY)]
+    best = both.loc[both.groupby("panel", sort=False)["value"].idxmax()]
+    description = "; ".join(
+        f"{row.panel}, {row.row} with {row.column} {formatting.percent(row.value)}"
+        for row in best.itertuples()
+    )
+    title = f"accuracy by language model and vision encoder, {noun}"
+    return figure(title, f"Means of models, the best of each dimension: {description}.", charts.heat(shown))

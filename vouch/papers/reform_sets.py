@@ -186,9 +186,11 @@ def table(
     prints: Mapping[Key, str],
     name: str = "",
     help: Mapping[str, str] | None = None,
+    last: Mapping[str, str] | None = None,
 ) -> Built:
-    """A table with a row for each model. prints: see `beside`."""
+    """A table with a row for each model. prints: see `beside`. last: rows below those of the models."""
     heads = {column: column for column in columns}
     cells = beside(prints, frame, measures)
-    layout = Layout(caption, measures, lookup.models(MODELS), heads, name, prints=cells, help=help or {})
+    rows = lookup.models(MODELS) | dict(last or {})
+    layout = Layout(caption, measures, rows, heads, name, prints=cells, help=help or {})
     return pivot(frame, layout)

@@ -65,6 +65,10 @@ def dimension(title: str, sets: Sequence[str], outputs: Sequence[str], lookup: L
     return joined(parts, NO_SETS)
 
 
+WHOLE = "description"
+"""The dimension of which table 19 has all datasets, and so its average."""
+
+
 def captions(lookup: Lookup) -> Built:
     """Table 19."""
     measures = with_sampled(cider(lookup))
@@ -73,6 +77,10 @@ def captions(lookup: Lookup) -> Built:
     if not over:
         raise Absent("no dataset of captions")
     prints = printed(lookup, "reform_tables", ("accuracy",), output=OUTPUT_NAMES[TEXT])
+    if set(over) == set(CAPTIONS):
+        prints |= {
+            (index, model, MEAN): cell for (index, model, name), cell in prints.items() if name == WHOLE
+        }
     return table(lookup, "captions", with_mean(frame, tuple(over)), measures, (*over, MEAN), prints)
 
 
@@ -133,12 +141,25 @@ def _shaken(lookup: Lookup, measures: Sequence[Measure]) -> pd.DataFrame:
     return frame.assign(dataset=frame["dataset"].str.removesuffix(SUFFIX))
 
 
+AVERAGE = "average"
+"""The last row of tables 23 and 24, which table 4 has alone."""
+
+
+def _averaged(frame: pd.DataFrame) -> pd.DataFrame:
+    """Means over the models that have the number."""
+    mean = frame.groupby(["measure", "dataset"], as_index=False)[["value", "clean"]].mean()
+    return mean.assign(model=AVERAGE)
+
+
 def shaken(title: str, measures: Mapping[str, Measure], lookup: Lookup) -> Built:
     """Tables 23 and 24: how a change of the prompt affects answers."""
     every = with_sampled(*measures.values())
     frame = _shaken(lookup, every)
     prints = printed(lookup, "reform_23_24", tuple(measures), "scienceqa")
-    return table(lookup, title, frame, every, dict.fromkeys(frame["dataset"]), prints)
+    heads, rows = dict.fromkeys(frame["dataset"]), {AVERAGE: "Average"}
+    if frame["model"].nunique() > 1:
+        frame = pd.concat([frame, _averaged(frame)], ignore_index=True)
+    return table(lookup, title, frame, every, heads, prints, last=rows)
 
 
 def shaken_mean(lookup: Lookup) -> Built:
@@ -146,9 +167,8 @@ def shaken_mean(lookup: Lookup) -> Built:
     measures = with_sampled(*INSTABILITY.values())
     frame = _shaken(lookup, measures)
     heads = {name: name for name in frame["dataset"]}
-    mean = frame.groupby(["measure", "dataset"], as_index=False)[["value", "clean"]].mean()
-    caption, rows = "instability by what changes, mean over the models", {"mean": "Mean over the models"}
-    return pivot(mean.assign(model="mean"), Layout(caption, measures, rows, heads))
+    caption, rows = "instability by what changes, mean over the models", {AVERAGE: "Mean over the models"}
+    return pivot(_averaged(frame), Layout(caption, measures, rows, heads))
 
 
 COCO = {
