@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from scipy.stats import spearmanr
+from scipy.stats import spearmanr, weightedtau
 
 from tests.metrics.simulated import ROOT
 from tests.papers.shown import beside, built, reviewed, text
@@ -101,7 +101,7 @@ def test_table_2_ranks_the_models_of_one_recipe_among_themselves(make: Make) -> 
                     rho = apart[known][row[0].note, name]
                     assert cell.key == pytest.approx(abs(rho) if row[0].text[:3] in ("NLL", "Ent") else rho)
         assert len(grid.rows) >= 7
-    assert "absolute for uncertainties, as the authors take it) of 4 models" in " ".join(
+    assert "absolute for NLL and Ent, as the authors take them) of 4 models" in " ".join(
         shown["Table 1"].sentences
     )
     assert [row[0].text for row in shown["Table 2"].grids[0].rows] == [
@@ -130,6 +130,38 @@ def test_table_1_has_no_sign_of_nll_and_entropy_and_says_which_are_negative(make
         "NLL_avg": "0.40 | −0.10 to 0.70", "Ent_max": "0.60 | 0.20–0.90", "Sample_BLEU": "−0.30 | −0.50 to −0.10"
     }  # fmt: skip
     assert "rather the reverse, for NLL_avg on DocVQA (−0.40)." in " ".join(shown.sentences)
+
+
+def test_table_1_has_the_sign_of_every_uncertainty_that_the_paper_lacks(make: Make) -> None:
+    """In rho and in tau, among all models and without those of table 2; of NLL and Ent in neither."""
+    recipe, others = [f"prism_{place}" for place in range(3)], [f"other_{place}" for place in range(4)]
+    given = {"dataset": "docvqa", "output": "text", "score": "", "proxy": ""}
+    values = dict.fromkeys(("nll_avg", "variation_entropy"), (0.1, 0.4, 0.2, 0.7))
+    right = (0.9, 0.3, 0.8, 0.5)
+    ranked = [
+        given | {"ranker": ranker, "model": model, "value": value, "performance": performance}
+        for ranker, own in values.items()
+        for model, value, performance in zip(others, own, right, strict=True)
+    ]
+    numbers = {"models": 4, "rho": -0.8, "tau": -0.7, "tau_paper": 0.6}
+    every = make(Made(accuracy=dict.fromkeys([*recipe, *others], 0.5), datasets=("docvqa",)))
+    rankings = every.rankings.reindex(columns=RANKINGS.schema.names)
+    rankings = pd.concat(
+        [rankings.iloc[:0], pd.DataFrame([given | numbers | {"ranker": one} for one in values])]
+    )
+    every = replace(every, rankings=rankings, ranked=pd.DataFrame(ranked))
+    shown = built(every, "tu")["Table 1"]
+    assert {line[0].split(" | ")[-1]: line[1:3] for line in text(shown.grids[0])} == {
+        "nll_avg": ["0.80", "0.60"], "variation_entropy": ["−0.80", "−0.70"]
+    }  # fmt: skip
+    facts = {name: {"family": "LLaVA-prismatic"} for name in recipe}
+    shown = built(replace(every, facts=facts), "tu")["Table 1"]
+    rho, tau = spearmanr(values["nll_avg"], right).statistic, weightedtau(values["nll_avg"], right).statistic
+    turned = weightedtau([-value for value in values["nll_avg"]], right).statistic
+    assert rho < 0 and tau < 0
+    found = {row[0].note: [cell.key for cell in row[1:3]] for row in shown.grids[0].rows}
+    assert found["nll_avg"] == pytest.approx([-rho, turned])
+    assert found["variation_entropy"] == pytest.approx([rho, tau])
 
 
 def test_every_printed_method_has_its_row() -> None:
@@ -214,7 +246,7 @@ def test_table_1_takes_means_over_proxies_the_first_temperature_and_an_average(m
     }
     other = ["Confidence | confidence", "0.75", "0.38"]
     assert text(of_letters) == [["NLL_avg | nll_avg", "0.10", "0.05"], other]
-    assert "absolute for uncertainties, as the authors take it) of 4 models" in " ".join(shown.sentences)
+    assert "absolute for NLL and Ent, as the authors take them) of 4 models" in " ".join(shown.sentences)
     facts = {name: {"papers": ["tu"]} for name in evidence.all_models}
     printed = read_printed([ROOT / "docs/published/tu_tables.csv"])
     shown = built(replace(evidence, facts=facts, printed=printed), "tu")["Table 1"]

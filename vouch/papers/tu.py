@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from vouch.metrics.comparison.rankers import RANKERS
-from vouch.metrics.comparison.ranking import spearman, tau_as_printed
+from vouch.metrics.comparison.ranking import spearman, tau_as_printed, weighted_tau
 from vouch.papers import charts
 from vouch.papers.entry import MEAN as AVERAGE
 from vouch.papers.entry import (
@@ -50,8 +50,10 @@ METHODS = {
 # ATC exactly as the paper prints it, which is not a separate method
 _LITERAL = "atc_literal"
 OURS = {name: each.label for name, each in RANKERS.items() if name not in (*METHODS, _LITERAL)}
+# uncertainties that the paper does not have, whose tau keeps its sign like their rho
+_SIGNED = tuple(name for name in OURS if RANKERS[name].uncertainty)
 OURS |= {COMBINED: "All of these"}
-# The paper prints the absolute rho of these, whatever their sign.
+# The paper prints absolute correlations of these, whatever their sign.
 ABSOLUTE = tuple(name for name, label in METHODS.items() if label.startswith(("NLL", "Ent")))
 RECIPE_DATASETS = ("ai2d", "mmmu", "textvqa", "chartqa")
 RECIPE_METHODS = ("accuracy_on_the_line", "nll_min", "nll_avg", "ent_max", "ent_avg", "sample_bleu", "atc")
@@ -81,9 +83,9 @@ def _correlations(lookup: Lookup, output: str, rankers: Iterable[str]) -> pd.Dat
 
 
 def _as_printed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows of rho (measure 0) and of tau (1). Rho is absolute for ABSOLUTE; `signed` holds it with its sign.
+    """Rows of rho (measure 0) and of tau (1), absolute for ABSOLUTE alone; `signed` holds rho with its sign.
 
-    frame: columns rho, its ends low and high, and tau_paper.
+    frame: columns rho, its ends low and high, tau_paper, and tau if there are any of _SIGNED.
     """
     turned = frame["ranker"].isin(ABSOLUTE) & (frame["rho"] < 0)
     rho = frame.assign(
@@ -93,7 +95,9 @@ def _as_printed(frame: pd.DataFrame) -> pd.DataFrame:
         high=frame["high"].mask(turned, -frame["low"]),
         signed=frame["rho"],
     )
-    tau = frame.drop(columns=["low", "high"]).assign(measure=1, value=frame["tau_paper"])
+    signed = frame["ranker"].isin(_SIGNED)
+    tau = frame["tau_paper"].mask(signed, frame["tau"]) if signed.any() else frame["tau_paper"]
+    tau = frame.drop(columns=["low", "high"]).assign(measure=1, value=tau)
     both = pd.concat([rho, tau], ignore_index=True).dropna(subset=["value"])
     return both.assign(model=both["ranker"], clean=both["value"])
 
@@ -117,10 +121,12 @@ def _among(
         for _, own in part.groupby("proxy"):
             values, performance = (own[name].to_numpy(float) for name in ("value", "performance"))
             if len(own) >= FEWEST:
-                tau = tau_as_printed(values, performance, RANKERS[str(ranker)].uncertainty)
-                rows.append((dataset, ranker, score, float(spearman(values, performance)), tau))
-    every = pd.DataFrame(rows, columns=["dataset", "ranker", "score", "rho", "tau_paper"])
-    means = every.groupby(["dataset", "ranker", "score"], as_index=False)[["rho", "tau_paper"]].mean()
+                tau = float(weighted_tau(values, performance))
+                printed = tau_as_printed(values, performance, RANKERS[str(ranker)].uncertainty)
+                rows.append((dataset, ranker, score, float(spearman(values, performance)), tau, printed))
+    keys, numbers = ["dataset", "ranker", "score"], ["rho", "tau", "tau_paper"]
+    every = pd.DataFrame(rows, columns=[*keys, *numbers])
+    means = every.groupby(keys, as_index=False)[numbers].mean()
     means = means.drop_duplicates(["dataset", "ranker"])
     return _as_printed(means.assign(low=np.nan, high=np.nan))
 
@@ -214,7 +220,7 @@ def methods(lookup: Lookup) -> Built:
     if (left_out := _prismatic(lookup)) and left_out < set(lookup.order):
         models = len(set(lookup.order) - left_out)
     description = (
-        "Spearman's rho and the weighted tau (absolute for uncertainties, as the authors take it) of "
+        "Spearman's rho and the weighted tau (absolute for NLL and Ent, as the authors take them) of "
         f"{formatting.plural(models, 'model')}; "
         "intervals of rho are over questions. "
         + (
