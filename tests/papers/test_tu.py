@@ -343,6 +343,43 @@ def test_figure_2_shows_how_performance_on_one_dataset_orders_the_models_of_anot
     assert heat.description.endswith("on 5 datasets: −1.00 to 1.00.")
 
 
+def test_figures_2_and_4_are_about_the_models_of_different_series(make: Make) -> None:
+    """Models of Table 2, whose order is the reverse, count only if there are no others."""
+    recipe, others = [f"prism_{place}" for place in range(3)], [f"other_{place}" for place in range(4)]
+    no_ranker = {"ranker": "none", "score": "", "proxy": "", "value": 0.5}
+    ranked = [
+        {"dataset": dataset, "output": "letters", "model": model, "performance": value} | no_ranker
+        for models, power in ((recipe, -1), (others, 2))
+        for place, model in enumerate(models, 1)
+        for dataset, value in (("ai2d", place / 9), ("mmmu", (place / 9) ** power / 100))
+    ]
+    apart = [{"of": "images", "dataset": "ai2d", "other": "mmmu", "distance": 8.0}]
+    trends = [{"of": "images", "output": "letters", "pairs": 3, "rho": -0.5, "p": 0.25}]
+    evidence = make(Made(accuracy=dict.fromkeys([*recipe, *others], 0.5), datasets=("ai2d", "mmmu")))
+    frames = {"ranked": ranked, "distances": apart, "trends": trends}
+    evidence = replace(evidence, **{name: pd.DataFrame(rows) for name, rows in frames.items()})
+    facts = {name: {"family": "LLaVA-prismatic"} for name in recipe}
+    counted = "These correlations count LLaVA-prismatic models; the points, as in Figure 2, do not."
+    for own, names in ((facts, others), ({}, [*recipe, *others])):
+        shown = built(replace(evidence, facts=own), "tu")
+        scatter, heat = shown["Figure 2"].figures
+        points = next(part for part in scatter.chart.datasets.values() if "name" in part[0])
+        assert sorted(row["name"] for row in points) == sorted(names)
+        assert ("to 1.00." in heat.description) == (names == others)
+        (place,) = (
+            row
+            for part in shown["Figure 4"].figures[0].chart.datasets.values()
+            for row in part
+            if "name" in row
+        )
+        assert (place["y"] == pytest.approx(1)) == (names == others)
+        assert (counted in shown["Figure 4"].sentences) == (names == others)
+    alone = evidence.ranked[evidence.ranked["model"].isin(recipe)]
+    only = make(Made(accuracy=dict.fromkeys(recipe, 0.5), datasets=("ai2d", "mmmu")))
+    shown = built(replace(only, facts=facts, ranked=alone), "tu")
+    assert "3 models" in shown["Figure 2"].figures[0].description
+
+
 def test_table_3_holds_fifty_labels_against_a_method_without_any(make: Make) -> None:
     place = {"dataset": "ai2d", "output": "text", "score": "", "proxy": "", "models": 3, "tau_paper": 0.5}
     few = place | {"ranker": "few_labels", "rho": 0.75, "labels": 50}

@@ -71,9 +71,8 @@ def _correlations(lookup: Lookup, output: str, rankers: Iterable[str]) -> pd.Dat
 
     If models of table 2 are among others, only these others count, and there are no intervals.
     """
-    of_recipe = _prismatic(lookup)
-    if of_recipe and (others := set(lookup.order) - of_recipe):
-        return _among(lookup, output, rankers, others)
+    if of_recipe := _left_out(lookup):
+        return _among(lookup, output, rankers, set(lookup.order) - of_recipe)
     frame = lookup.evidence.rankings
     frame = frame[(frame["output"] == output) & (frame["models"] >= FEWEST) & frame["proxy"].isin(("", MEAN))]
     # If there are several temperatures, only the first: the paper has one.
@@ -134,6 +133,12 @@ def _among(
 def _prismatic(lookup: Lookup) -> set[str]:
     facts = lookup.evidence.facts
     return {name for name in lookup.order if facts.get(name, {}).get("family") == PRISMATIC}
+
+
+def _left_out(lookup: Lookup) -> set[str]:
+    """The models of table 2 if there are others, whom all else is about (section 6)."""
+    models = _prismatic(lookup)
+    return models if models < set(lookup.order) else set()
 
 
 def _turned(lookup: Lookup, frame: pd.DataFrame) -> tuple[str, ...]:
@@ -217,7 +222,7 @@ def methods(lookup: Lookup) -> Built:
             parts.append(_table(lookup, "1", f"rankings {noun}", output, METHODS | OURS, frame))
     built = joined(parts, "fewer than three models answered the same dataset")
     models = int(lookup.evidence.rankings["models"].max())
-    if (left_out := _prismatic(lookup)) and left_out < set(lookup.order):
+    if left_out := _left_out(lookup):
         models = len(set(lookup.order) - left_out)
     description = (
         "Spearman's rho and the weighted tau (absolute for NLL and Ent, as the authors take them) of "
@@ -273,9 +278,14 @@ def few_labels(lookup: Lookup) -> Built:
 
 
 def _performance(lookup: Lookup) -> pd.DataFrame:
-    """Every model's performance for the first output in the clean protocol, a column for each dataset."""
+    """Every model's performance for the first output in the clean protocol, a column for each dataset.
+
+    As in `_correlations`, models of table 2 count only if there are no others.
+    """
     evidence = lookup.evidence
     frame = evidence.ranked
+    if of_recipe := _left_out(lookup):
+        frame = frame[~frame["model"].isin(of_recipe)]
     first = {name: evidence.outputs(name)[0] for name in evidence.datasets}
     frame = frame[frame["output"] == frame["dataset"].map(first)].drop_duplicates(["dataset", "model"])
     wide = frame.pivot(index="model", columns="dataset", values="performance")
@@ -373,9 +383,10 @@ def apart(lookup: Lookup) -> Built:
     points = points.sort_values("series", key=lambda column: column == NEAREST, kind="stable")
     chart = charts.scatter(points, "Fréchet distance", "Spearman's rho", fit=True, starred=NEAREST)
     title = "distance of two datasets and how alike they order the models"
-    return replace(
-        figure(title, f"Scatter plot. {description}.", chart), sentences=tuple(trends(lookup.evidence))
-    )
+    said = list(trends(lookup.evidence))
+    if said and _left_out(lookup):
+        said.append(f"These correlations count {PRISMATIC} models; the points, as in Figure 2, do not.")
+    return replace(figure(title, f"Scatter plot. {description}.", chart), sentences=tuple(said))
 
 
 def _distances_in_words(of: str, part: pd.DataFrame) -> str:
