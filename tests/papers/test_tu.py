@@ -1,6 +1,7 @@
 """Ranked from Within (Tu et al. 2024): its tables from answers, its robust lines, its signs."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -111,6 +112,14 @@ def test_table_2_ranks_the_models_of_one_recipe_among_themselves(make: Make) -> 
     assert "Spearman's rho of 5 LLaVA-prismatic models; the paper has 15" in " ".join(
         shown["Table 2"].sentences
     )
+    answers = made_answers([*recipe, *others], datasets).to_pandas()
+    answers = answers[answers["model"].isin(recipe) & answers["temperature"].isna()]
+    means = answers.groupby(["dataset", "model"])["performance"].mean().groupby("dataset")
+    gaps = {name: f"{100 * gap:.1f}" for name, gap in (means.max() - means.min()).items()}
+    (said,) = (one for one in shown["Table 2"].sentences if one.startswith("Performance, the best"))
+    assert re.findall(
+        r"(\w+) ([\d.]+)\N{NARROW NO-BREAK SPACE}%(?=[, ]| and)", said.partition(" (the paper")[0] + " "
+    ) == [(labels[name], gaps[name]) for name in ("ai2d", "mmmu", "chartqa", "textvqa")]
     few = replace(every, facts={name: facts[name] for name in recipe[:2]})
     assert "needs three LLaVA-prismatic models" in dict(reviewed(few, "tu").reasons)["Table 2"]
 
