@@ -327,7 +327,7 @@ def pairs(lookup: Lookup) -> Built:
 
 
 def _scatter(full: pd.DataFrame, rho: pd.DataFrame, description: str) -> Built:
-    """The paper shows three pairs; here, the first dataset with the most, least and second most similar one.
+    """The paper shows some pairs; here, the first dataset with the most, least and second most similar one.
 
     full: performance of the models that have all datasets, a column for each dataset.
     """
