@@ -143,6 +143,21 @@ def test_parc_combines_the_four_pairs_of_its_appendix(here: Path) -> None:
     assert list(pairs.values()) == [{"lr_i+vr_l", "lr_i+vs_s", "ls_n+vr_l", "ls_n+vs_s"}] * 6
 
 
+def test_parc_asks_its_eleven_changes_and_rewrites_by_its_llama(here: Path) -> None:
+    """Table 1, without three that MMBench cannot have (Table 2); A7.2 and A7.4 name the model and what is cleaned."""
+    parc = project("parc")
+    asked = {name: {one for one in variations_of(parc, name) if "+" not in one} for name in parc.datasets}
+    every = {"lr_i", "lr_c", "lr_v", "ls_n", "ls_a", "ls_m", "vr_b", "vr_l", "vr_r", "vs_s", "vs_e"}
+    assert asked.pop("mmbench") == {"original"} | every - {"ls_m", "vs_s", "vs_e"}
+    assert list(asked.values()) == [{"original", "initial"} | every] * 6
+    assert (parc.rewrite.rewriter, parc.rewrite.clean) == ("data/models/llama_3_70b.json", ["mmbench"])
+    source = load(ROOT / "models.lock")["models"]["llama_3_70b"]["source"]
+    assert (parc.helpers["llama_3_70b"], source["repo"]) == (
+        "models.lock",
+        "meta-llama/Meta-Llama-3-70B-Instruct",
+    )
+
+
 def test_a_study_counts_entries_of_one_dataset_once(here: Path) -> None:
     reform = project("reform")
     names = {entry.settings["set"] for entry in reform.datasets.values()}

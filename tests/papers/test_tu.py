@@ -1,6 +1,7 @@
 """Ranked from Within (Tu et al. 2024): its tables from answers, its robust lines, its signs."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from scipy.stats import spearmanr
+from scipy.stats import spearmanr, weightedtau
 
 from tests.metrics.simulated import ROOT
 from tests.papers.shown import beside, built, reviewed, text
@@ -101,7 +102,7 @@ def test_table_2_ranks_the_models_of_one_recipe_among_themselves(make: Make) -> 
                     rho = apart[known][row[0].note, name]
                     assert cell.key == pytest.approx(abs(rho) if row[0].text[:3] in ("NLL", "Ent") else rho)
         assert len(grid.rows) >= 7
-    assert "absolute for uncertainties, as the authors take it) of 4 models" in " ".join(
+    assert "absolute for NLL and Ent, as the authors take them) of 4 models" in " ".join(
         shown["Table 1"].sentences
     )
     assert [row[0].text for row in shown["Table 2"].grids[0].rows] == [
@@ -111,6 +112,14 @@ def test_table_2_ranks_the_models_of_one_recipe_among_themselves(make: Make) -> 
     assert "Spearman's rho of 5 LLaVA-prismatic models; the paper has 15" in " ".join(
         shown["Table 2"].sentences
     )
+    answers = made_answers([*recipe, *others], datasets).to_pandas()
+    answers = answers[answers["model"].isin(recipe) & answers["temperature"].isna()]
+    means = answers.groupby(["dataset", "model"])["performance"].mean().groupby("dataset")
+    gaps = {name: f"{100 * gap:.1f}" for name, gap in (means.max() - means.min()).items()}
+    (said,) = (one for one in shown["Table 2"].sentences if one.startswith("Performance, the best"))
+    assert re.findall(
+        r"(\w+) ([\d.]+)\N{NARROW NO-BREAK SPACE}%(?=[, ]| and)", said.partition(" (the paper")[0] + " "
+    ) == [(labels[name], gaps[name]) for name in ("ai2d", "mmmu", "chartqa", "textvqa")]
     few = replace(every, facts={name: facts[name] for name in recipe[:2]})
     assert "needs three LLaVA-prismatic models" in dict(reviewed(few, "tu").reasons)["Table 2"]
 
@@ -130,6 +139,38 @@ def test_table_1_has_no_sign_of_nll_and_entropy_and_says_which_are_negative(make
         "NLL_avg": "0.40 | −0.10 to 0.70", "Ent_max": "0.60 | 0.20–0.90", "Sample_BLEU": "−0.30 | −0.50 to −0.10"
     }  # fmt: skip
     assert "rather the reverse, for NLL_avg on DocVQA (−0.40)." in " ".join(shown.sentences)
+
+
+def test_table_1_has_the_sign_of_every_uncertainty_that_the_paper_lacks(make: Make) -> None:
+    """In rho and in tau, among all models and without those of table 2; of NLL and Ent in neither."""
+    recipe, others = [f"prism_{place}" for place in range(3)], [f"other_{place}" for place in range(4)]
+    given = {"dataset": "docvqa", "output": "text", "score": "", "proxy": ""}
+    values = dict.fromkeys(("nll_avg", "variation_entropy"), (0.1, 0.4, 0.2, 0.7))
+    right = (0.9, 0.3, 0.8, 0.5)
+    ranked = [
+        given | {"ranker": ranker, "model": model, "value": value, "performance": performance}
+        for ranker, own in values.items()
+        for model, value, performance in zip(others, own, right, strict=True)
+    ]
+    numbers = {"models": 4, "rho": -0.8, "tau": -0.7, "tau_paper": 0.6}
+    every = make(Made(accuracy=dict.fromkeys([*recipe, *others], 0.5), datasets=("docvqa",)))
+    rankings = every.rankings.reindex(columns=RANKINGS.schema.names)
+    rankings = pd.concat(
+        [rankings.iloc[:0], pd.DataFrame([given | numbers | {"ranker": one} for one in values])]
+    )
+    every = replace(every, rankings=rankings, ranked=pd.DataFrame(ranked))
+    shown = built(every, "tu")["Table 1"]
+    assert {line[0].split(" | ")[-1]: line[1:3] for line in text(shown.grids[0])} == {
+        "nll_avg": ["0.80", "0.60"], "variation_entropy": ["−0.80", "−0.70"]
+    }  # fmt: skip
+    facts = {name: {"family": "LLaVA-prismatic"} for name in recipe}
+    shown = built(replace(every, facts=facts), "tu")["Table 1"]
+    rho, tau = spearmanr(values["nll_avg"], right).statistic, weightedtau(values["nll_avg"], right).statistic
+    turned = weightedtau([-value for value in values["nll_avg"]], right).statistic
+    assert rho < 0 and tau < 0
+    found = {row[0].note: [cell.key for cell in row[1:3]] for row in shown.grids[0].rows}
+    assert found["nll_avg"] == pytest.approx([-rho, turned])
+    assert found["variation_entropy"] == pytest.approx([rho, tau])
 
 
 def test_every_printed_method_has_its_row() -> None:
@@ -214,7 +255,7 @@ def test_table_1_takes_means_over_proxies_the_first_temperature_and_an_average(m
     }
     other = ["Confidence | confidence", "0.75", "0.38"]
     assert text(of_letters) == [["NLL_avg | nll_avg", "0.10", "0.05"], other]
-    assert "absolute for uncertainties, as the authors take it) of 4 models" in " ".join(shown.sentences)
+    assert "absolute for NLL and Ent, as the authors take them) of 4 models" in " ".join(shown.sentences)
     facts = {name: {"papers": ["tu"]} for name in evidence.all_models}
     printed = read_printed([ROOT / "docs/published/tu_tables.csv"])
     shown = built(replace(evidence, facts=facts, printed=printed), "tu")["Table 1"]
@@ -309,6 +350,43 @@ def test_figure_2_shows_how_performance_on_one_dataset_orders_the_models_of_anot
         ends = design[[0, -1]] @ huber(design, 100 * np.array(of_dataset[other]))
         assert np.allclose(line, list(zip((10, 50), ends, strict=True))), "not that of least squares"
     assert heat.description.endswith("on 5 datasets: −1.00 to 1.00.")
+
+
+def test_figures_2_and_4_are_about_the_models_of_different_series(make: Make) -> None:
+    """Models of Table 2, whose order is the reverse, count only if there are no others."""
+    recipe, others = [f"prism_{place}" for place in range(3)], [f"other_{place}" for place in range(4)]
+    no_ranker = {"ranker": "none", "score": "", "proxy": "", "value": 0.5}
+    ranked = [
+        {"dataset": dataset, "output": "letters", "model": model, "performance": value} | no_ranker
+        for models, power in ((recipe, -1), (others, 2))
+        for place, model in enumerate(models, 1)
+        for dataset, value in (("ai2d", place / 9), ("mmmu", (place / 9) ** power / 100))
+    ]
+    apart = [{"of": "images", "dataset": "ai2d", "other": "mmmu", "distance": 8.0}]
+    trends = [{"of": "images", "output": "letters", "pairs": 3, "rho": -0.5, "p": 0.25}]
+    evidence = make(Made(accuracy=dict.fromkeys([*recipe, *others], 0.5), datasets=("ai2d", "mmmu")))
+    frames = {"ranked": ranked, "distances": apart, "trends": trends}
+    evidence = replace(evidence, **{name: pd.DataFrame(rows) for name, rows in frames.items()})
+    facts = {name: {"family": "LLaVA-prismatic"} for name in recipe}
+    counted = "These correlations count LLaVA-prismatic models; the points, as in Figure 2, do not."
+    for own, names in ((facts, others), ({}, [*recipe, *others])):
+        shown = built(replace(evidence, facts=own), "tu")
+        scatter, heat = shown["Figure 2"].figures
+        points = next(part for part in scatter.chart.datasets.values() if "name" in part[0])
+        assert sorted(row["name"] for row in points) == sorted(names)
+        assert ("to 1.00." in heat.description) == (names == others)
+        (place,) = (
+            row
+            for part in shown["Figure 4"].figures[0].chart.datasets.values()
+            for row in part
+            if "name" in row
+        )
+        assert (place["y"] == pytest.approx(1)) == (names == others)
+        assert (counted in shown["Figure 4"].sentences) == (names == others)
+    alone = evidence.ranked[evidence.ranked["model"].isin(recipe)]
+    only = make(Made(accuracy=dict.fromkeys(recipe, 0.5), datasets=("ai2d", "mmmu")))
+    shown = built(replace(only, facts=facts, ranked=alone), "tu")
+    assert "3 models" in shown["Figure 2"].figures[0].description
 
 
 def test_table_3_holds_fifty_labels_against_a_method_without_any(make: Make) -> None:

@@ -417,6 +417,12 @@ def test_items_of_the_demo(demo: Callable[[str], Made], dataset: str) -> None:
             assert row["outputs"], "a model is asked"
 
 
+def test_parc_blurs_brightens_and_rotates() -> None:
+    """Its visual reformulations (section 2.1); the paper prints no strengths."""
+    made = {name: one.operation for name, one in declared().items() if one.family == "VR"}
+    assert made == {"vr_b": "blur", "vr_l": "brighten", "vr_r": "rotate"}
+
+
 def test_every_variation_has_a_line_for_every_item() -> None:
     for name, (_, _, _, table) in DEMO.items():
         missing = NAMES - set(table)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from vouch.metrics.comparison.rankers import RANKERS
-from vouch.metrics.comparison.ranking import spearman, tau_as_printed
+from vouch.metrics.comparison.ranking import spearman, tau_as_printed, weighted_tau
 from vouch.papers import charts
 from vouch.papers.entry import MEAN as AVERAGE
 from vouch.papers.entry import (
@@ -50,8 +50,10 @@ METHODS = {
 # ATC exactly as the paper prints it, which is not a separate method
 _LITERAL = "atc_literal"
 OURS = {name: each.label for name, each in RANKERS.items() if name not in (*METHODS, _LITERAL)}
+# uncertainties that the paper does not have, whose tau keeps its sign like their rho
+_SIGNED = tuple(name for name in OURS if RANKERS[name].uncertainty)
 OURS |= {COMBINED: "All of these"}
-# The paper prints the absolute rho of these, whatever their sign.
+# The paper prints absolute correlations of these, whatever their sign.
 ABSOLUTE = tuple(name for name, label in METHODS.items() if label.startswith(("NLL", "Ent")))
 RECIPE_DATASETS = ("ai2d", "mmmu", "textvqa", "chartqa")
 RECIPE_METHODS = ("accuracy_on_the_line", "nll_min", "nll_avg", "ent_max", "ent_avg", "sample_bleu", "atc")
@@ -69,9 +71,8 @@ def _correlations(lookup: Lookup, output: str, rankers: Iterable[str]) -> pd.Dat
 
     If models of table 2 are among others, only these others count, and there are no intervals.
     """
-    of_recipe = _prismatic(lookup)
-    if of_recipe and (others := set(lookup.order) - of_recipe):
-        return _among(lookup, output, rankers, others)
+    if of_recipe := _left_out(lookup):
+        return _among(lookup, output, rankers, set(lookup.order) - of_recipe)
     frame = lookup.evidence.rankings
     frame = frame[(frame["output"] == output) & (frame["models"] >= FEWEST) & frame["proxy"].isin(("", MEAN))]
     # If there are several temperatures, only the first: the paper has one.
@@ -81,9 +82,9 @@ def _correlations(lookup: Lookup, output: str, rankers: Iterable[str]) -> pd.Dat
 
 
 def _as_printed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows of rho (measure 0) and of tau (1). Rho is absolute for ABSOLUTE; `signed` holds it with its sign.
+    """Rows of rho (measure 0) and of tau (1), absolute for ABSOLUTE alone; `signed` holds rho with its sign.
 
-    frame: columns rho, its ends low and high, and tau_paper.
+    frame: columns rho, its ends low and high, tau_paper, and tau if there are any of _SIGNED.
     """
     turned = frame["ranker"].isin(ABSOLUTE) & (frame["rho"] < 0)
     rho = frame.assign(
@@ -93,7 +94,9 @@ def _as_printed(frame: pd.DataFrame) -> pd.DataFrame:
         high=frame["high"].mask(turned, -frame["low"]),
         signed=frame["rho"],
     )
-    tau = frame.drop(columns=["low", "high"]).assign(measure=1, value=frame["tau_paper"])
+    signed = frame["ranker"].isin(_SIGNED)
+    tau = frame["tau_paper"].mask(signed, frame["tau"]) if signed.any() else frame["tau_paper"]
+    tau = frame.drop(columns=["low", "high"]).assign(measure=1, value=tau)
     both = pd.concat([rho, tau], ignore_index=True).dropna(subset=["value"])
     return both.assign(model=both["ranker"], clean=both["value"])
 
@@ -117,10 +120,12 @@ def _among(
         for _, own in part.groupby("proxy"):
             values, performance = (own[name].to_numpy(float) for name in ("value", "performance"))
             if len(own) >= FEWEST:
-                tau = tau_as_printed(values, performance, RANKERS[str(ranker)].uncertainty)
-                rows.append((dataset, ranker, score, float(spearman(values, performance)), tau))
-    every = pd.DataFrame(rows, columns=["dataset", "ranker", "score", "rho", "tau_paper"])
-    means = every.groupby(["dataset", "ranker", "score"], as_index=False)[["rho", "tau_paper"]].mean()
+                tau = float(weighted_tau(values, performance))
+                printed = tau_as_printed(values, performance, RANKERS[str(ranker)].uncertainty)
+                rows.append((dataset, ranker, score, float(spearman(values, performance)), tau, printed))
+    keys, numbers = ["dataset", "ranker", "score"], ["rho", "tau", "tau_paper"]
+    every = pd.DataFrame(rows, columns=[*keys, *numbers])
+    means = every.groupby(keys, as_index=False)[numbers].mean()
     means = means.drop_duplicates(["dataset", "ranker"])
     return _as_printed(means.assign(low=np.nan, high=np.nan))
 
@@ -128,6 +133,12 @@ def _among(
 def _prismatic(lookup: Lookup) -> set[str]:
     facts = lookup.evidence.facts
     return {name for name in lookup.order if facts.get(name, {}).get("family") == PRISMATIC}
+
+
+def _left_out(lookup: Lookup) -> set[str]:
+    """The models of table 2 if there are others, whom all else is about (section 6)."""
+    models = _prismatic(lookup)
+    return models if models < set(lookup.order) else set()
 
 
 def _turned(lookup: Lookup, frame: pd.DataFrame) -> tuple[str, ...]:
@@ -211,10 +222,10 @@ def methods(lookup: Lookup) -> Built:
             parts.append(_table(lookup, "1", f"rankings {noun}", output, METHODS | OURS, frame))
     built = joined(parts, "fewer than three models answered the same dataset")
     models = int(lookup.evidence.rankings["models"].max())
-    if (left_out := _prismatic(lookup)) and left_out < set(lookup.order):
+    if left_out := _left_out(lookup):
         models = len(set(lookup.order) - left_out)
     description = (
-        "Spearman's rho and the weighted tau (absolute for uncertainties, as the authors take it) of "
+        "Spearman's rho and the weighted tau (absolute for NLL and Ent, as the authors take them) of "
         f"{formatting.plural(models, 'model')}; "
         "intervals of rho are over questions. "
         + (
@@ -245,7 +256,22 @@ def one_recipe(lookup: Lookup) -> Built:
     built = _table(lookup, "2", caption, TEXT, rows, frame, RECIPE_DATASETS, models)
     count = formatting.plural(len(models), f"{PRISMATIC} model")
     description = f"Spearman's rho of {count}; the paper has 15. AoL and ATC: mean over the other datasets."
-    return replace(built, sentences=(*built.sentences, description, *turned))
+    gaps = _gaps(lookup, models, datasets)
+    return replace(built, sentences=(*built.sentences, description, gaps, *turned))
+
+
+def _gaps(lookup: Lookup, models: Collection[str], datasets: Collection[str]) -> str:
+    """A sentence on how far apart these models are in texts, as section 6 says it of two datasets."""
+    frame = lookup.evidence.ranked
+    frame = frame[(frame["output"] == TEXT) & frame["model"].isin(models) & frame["dataset"].isin(datasets)]
+    own = frame.drop_duplicates(["dataset", "model"]).groupby("dataset")["performance"]
+    gaps = own.max() - own.min()
+    labels = lookup.datasets(DATASETS)
+    said = [f"{label} {formatting.percent(gaps[name])}" for name, label in labels.items() if name in gaps]
+    return (
+        f"Performance, the best model minus the worst: {formatting.listed(said, 99)} "
+        "(the paper: 4\N{NARROW NO-BREAK SPACE}% on AI2D, over 20\N{NARROW NO-BREAK SPACE}% on TextVQA)."
+    )
 
 
 def few_labels(lookup: Lookup) -> Built:
@@ -267,9 +293,14 @@ def few_labels(lookup: Lookup) -> Built:
 
 
 def _performance(lookup: Lookup) -> pd.DataFrame:
-    """Every model's performance for the first output in the clean protocol, a column for each dataset."""
+    """Every model's performance for the first output in the clean protocol, a column for each dataset.
+
+    As in `_correlations`, models of table 2 count only if there are no others.
+    """
     evidence = lookup.evidence
     frame = evidence.ranked
+    if of_recipe := _left_out(lookup):
+        frame = frame[~frame["model"].isin(of_recipe)]
     first = {name: evidence.outputs(name)[0] for name in evidence.datasets}
     frame = frame[frame["output"] == frame["dataset"].map(first)].drop_duplicates(["dataset", "model"])
     wide = frame.pivot(index="model", columns="dataset", values="performance")
@@ -296,7 +327,7 @@ def pairs(lookup: Lookup) -> Built:
 
 
 def _scatter(full: pd.DataFrame, rho: pd.DataFrame, description: str) -> Built:
-    """The paper shows three pairs; here, the first dataset with the most, least and second most similar one.
+    """The paper shows some pairs; here, the first dataset with the most, least and second most similar one.
 
     full: performance of the models that have all datasets, a column for each dataset.
     """
@@ -367,9 +398,10 @@ def apart(lookup: Lookup) -> Built:
     points = points.sort_values("series", key=lambda column: column == NEAREST, kind="stable")
     chart = charts.scatter(points, "Fréchet distance", "Spearman's rho", fit=True, starred=NEAREST)
     title = "distance of two datasets and how alike they order the models"
-    return replace(
-        figure(title, f"Scatter plot. {description}.", chart), sentences=tuple(trends(lookup.evidence))
-    )
+    said = list(trends(lookup.evidence))
+    if said and _left_out(lookup):
+        said.append(f"These correlations count {PRISMATIC} models; the points, as in Figure 2, do not.")
+    return replace(figure(title, f"Scatter plot. {description}.", chart), sentences=tuple(said))
 
 
 def _distances_in_words(of: str, part: pd.DataFrame) -> str:

@@ -214,6 +214,8 @@ def test_only_of_uncertainties_is_the_printed_tau_absolute() -> None:
     assert tau < 0 and tau_as_printed(values, right, False) == pytest.approx(tau)
     turned = abs(stats.weightedtau(-values, right).statistic)
     assert turned != pytest.approx(-tau) and tau_as_printed(values, right, True) == pytest.approx(turned)
+    turned = stats.weightedtau(-values, -right).statistic
+    assert turned < 0 and tau_as_printed(values, -right, True) == pytest.approx(-turned)
     rows = [row for place in range(4) for row in letter_rows(f"m{place}", "a", 0.2 + 0.2 * place, place)]
     rows += [row for place in range(4) for row in letter_rows(f"m{place}", "b", 0.8 - 0.2 * place, 9 + place)]
     found, _ = rankings(table(rows), CONFIG, 0.5)
