@@ -219,7 +219,7 @@ def test_generation_and_likelihood_stand_beside_each_other_by_dataset(make: Make
     evidence = asked(make(Made()), rows)
     by_backbone, drawn = built(evidence, "reform")["Figure 5"].figures
     assert by_backbone.description == (
-        "Bars of mean points: spatial, Vicuna-7B 0.0; spatial, Vicuna-7B+Adapter 10.0; "
+        "Mean points: spatial, Vicuna-7B 0.0; spatial, Vicuna-7B+Adapter 10.0; "
         "visual reasoning, Vicuna-7B 25.0; visual reasoning, Vicuna-7B+Adapter \u22125.0."
     )
     assert drawn.description == "Likelihood minus generation: −5.0 to 25.0 points."
@@ -269,13 +269,14 @@ def test_the_papers_own_numbers_differ_by_language_model_as_its_text_says(make: 
     points: dict[str, dict[str, float]] = {}
     for part in drawn.chart.datasets.values():
         for row in part:
-            points.setdefault(row["panel"], {})[row["group"]] = row["value"]
+            if "row" in row:  # not the line at 0
+                points.setdefault(row["panel"], {})[row["row"]] = row["value"]
     dimensions = ["coarse perception", "fine perception", "spatial", "visual reasoning", "cross modal"]
     assert list(points) == [*dimensions, "dialogue"]
-    below = [name for name, bars in points.items() if bars["FlanT5-XL"] < 0]
+    below = [name for name, dots in points.items() if dots["FlanT5-XL"] < 0]
     assert below == ["coarse perception", "fine perception", "visual reasoning", "cross modal"]
-    for bars in points.values():
-        means = pd.Series(bars).groupby(lambda name: name.partition("-")[0]).mean().sort_values()
+    for dots in points.values():
+        means = pd.Series(dots).groupby(lambda name: name.partition("-")[0]).mean().sort_values()
         assert set(means.index[:2]) == {"FlanT5", "LLaMA2"} and set(means.index[2:]) == {"LLaMA", "Vicuna"}
     assert {"Vicuna-7B", "Vicuna-7B+", "Vicuna-7B+LoRA", "LLaMA-7B"} < set(points["spatial"])
     pair = tables_mean(printed, "FlanT5-XL", sets.COARSE)

@@ -165,18 +165,19 @@ def _gap_by_language_model(lookup: Lookup, points: pd.Series) -> Iterator[Built]
     facts, order = sets.facts(lookup), list(sets.SETS)
     frame = points.rename("value").reset_index()
     backbones = {name: _language_model(facts.get(name, {})) for name in lookup.order}
-    frame = frame.assign(panel=frame["dataset"].map(sets.DIMENSION), group=frame["model"].map(backbones))
-    of_models = frame.groupby(["panel", "group", "model"])["value"].mean()
-    mean = of_models.groupby(["panel", "group"]).mean().reset_index()
+    frame = frame.assign(panel=frame["dataset"].map(sets.DIMENSION), row=frame["model"].map(backbones))
+    of_models = frame.groupby(["panel", "row", "model"])["value"].mean()
+    mean = of_models.groupby(["panel", "row"]).mean().reset_index()
     if mean.empty:
         return
     mean = mean.sort_values("panel", key=lambda names: names.map(order.index), kind="stable")
     shown = mean.assign(panel=mean["panel"].str.replace("_", " "), series="likelihood minus generation")
     description = "; ".join(
-        f"{row.panel}, {row.group} {formatting.number(row.value, 1)}" for row in shown.itertuples()
+        f"{row.panel}, {row.row} {formatting.number(row.value, 1)}" for row in shown.itertuples()
     )
     title = "likelihood minus generation by language model"
-    yield figure(title, f"Bars of mean points: {description}.", charts.bars(shown, format=".0f"))
+    chart = charts.dots(shown, "Points", rule=("no difference", 0))
+    yield figure(title, f"Mean points: {description}.", chart)
 
 
 def _language_model(known: Mapping[str, Any]) -> str | None:
