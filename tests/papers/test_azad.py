@@ -328,3 +328,16 @@ def test_the_matrix_of_figure_8_has_signed_correlations_above_its_diagonal(make:
         for column in range(4)
     ]
     assert marks == below
+    columns = np.array(pairs, dtype=float).T / np.array([[1e9], [1], [1], [1]])
+    parts = drawn.chart.to_dict()
+    for place, chart in enumerate(parts["concat"]):
+        row, column = divmod(place, 4)
+        data = parts["datasets"][chart["data"]["name"]]
+        if row == column:
+            counts, edges = np.histogram(columns[row], len(data))
+            assert [bar["count"] for bar in data] == counts.tolist(), "the distribution of its own row"
+            assert [bar["low"] for bar in data] == pytest.approx(edges[:-1])
+        elif row > column:
+            drawn_points = sorted((point["x"], point["y"]) for point in data)
+            wanted = sorted(zip(columns[column], columns[row], strict=True))
+            assert np.array(drawn_points) == pytest.approx(np.array(wanted)), "its column across, its row up"
