@@ -328,3 +328,39 @@ def test_the_matrix_of_figure_8_has_signed_correlations_above_its_diagonal(make:
         for column in range(4)
     ]
     assert marks == below
+    columns = np.array(pairs, dtype=float).T / np.array([[1e9], [1], [1], [1]])
+    parts = drawn.chart.to_dict()
+    for place, chart in enumerate(parts["concat"]):
+        row, column = divmod(place, 4)
+        data = parts["datasets"][chart["data"]["name"]]
+        if row == column:
+            counts, edges = np.histogram(columns[row], len(data))
+            assert [bar["count"] for bar in data] == counts.tolist(), "the distribution of its own row"
+            assert [bar["low"] for bar in data] == pytest.approx(edges[:-1])
+        elif row > column:
+            drawn_points = sorted((point["x"], point["y"]) for point in data)
+            wanted = sorted(zip(columns[column], columns[row], strict=True))
+            assert np.array(drawn_points) == pytest.approx(np.array(wanted)), "its column across, its row up"
+
+
+def test_figures_3_and_4_show_means_over_three_datasets(make: Make) -> None:
+    """Of uneven numbers, so that no median is a mean."""
+    numbers = {"ai2d": (0.9, 1.0, 1.5, 2.0), "mmmu": (0.5, 2.0, 2.5, 3.0), "scienceqa": (0.4, 6.0, 5.0, 8.5)}
+    models, rows = ("gemma_3_4b", "gemma_3_12b"), []
+    for model in models:
+        for dataset, (accuracy, *sizes) in numbers.items():
+            rows.append(standing(model, "accuracy", accuracy, dataset=dataset))
+            for score, size in zip(("lac", "margin", "aps"), sizes, strict=True):
+                rows.append(standing(model, "set_size", size, dataset=dataset, score=score, alpha=0.1))
+    locked = load(ROOT / "models.lock")["models"]
+    known = facts({name: locked[name] for name in models}, {})
+    evidence = replace(asked(make(Made(datasets=tuple(numbers))), rows), facts=known)
+    shown = built(evidence, "azad")
+    third, fourth = (points(shown[f"Figure {number}"].figures[0]) for number in (3, 4))
+    assert {(p["name"], p["panel"]): p["y"] for p in third if "name" in p} == pytest.approx(
+        {(model, panel): y for model in models for panel, y in (("Accuracy (%)", 60), ("Set size (LAC)", 3))}
+    )
+    means = {"LAC": 3, "MS": 3, "APS": 4.5}
+    assert {(p["row"], p["series"]): p["value"] for p in fourth} == {
+        (model, score): mean for model in models for score, mean in means.items()
+    }
