@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tests.metrics.simulated import CONFIG, config, simulate
 from vouch.metrics.compared import Compared
 from vouch.metrics.conformal.sets import group_splits
+from vouch.metrics.join import Block, VariationPrompts
 from vouch.metrics.perturbation import PromptIndex, certainty, classes
 from vouch.metrics.responses import NO_ROLE, Responses
 from vouch.metrics.robustness import (
@@ -84,16 +85,25 @@ class Asked:
         self.said.append((rows, words if output == "text" else None))
         return self
 
-    def rows(self) -> Rows:
-        """Rows of METRICS by protocol, output, variation, score and metric."""
+    def rows(self, given: Sequence[Responses] = ()) -> Rows:
+        """Rows of METRICS by protocol, output, variation, score and metric. given: logits of each variation."""
         prompts = pa.Table.from_pylist(self.prompts, PROMPTS.schema)
         compared = Compared(prompts, pa.Table.from_pylist(self.items, ITEMS.schema), CONFIG)
-        for rows, words in self.said:
-            compared.add(pa.Table.from_pylist(rows, OUTCOMES.schema), words or [])
+        for place, (rows, words) in enumerate(self.said):
+            answers = block(rows, given[place]) if given else words or []
+            compared.add(pa.Table.from_pylist(rows, OUTCOMES.schema), answers)
         return {
             (row["protocol"], row["output"], row["variation"], row["score"], row["metric"]): row
             for row in compared.rows("m", "d")
         }
+
+
+def block(rows: Sequence[dict[str, Any]], given: Responses) -> Block:
+    """The logits behind rows of OUTCOMES."""
+    prompts, items, groups = ([row[name] for row in rows] for name in ("prompt", "item", "group"))
+    every = np.ones(len(rows), dtype=bool)
+    shown = VariationPrompts(every, given.groups, given.defective, np.full(len(rows), ""))
+    return Block(rows[0]["variation"], shown, given, prompts, items, groups, [KEPT] * len(rows))
 
 
 def _outcome(said: Any, right: Sequence[int]) -> dict[str, Any]:
@@ -422,6 +432,17 @@ def test_certainty_by_hand_in_the_faithful_reading() -> None:
     flipped = replace(given, answers=~given.answers)
     found = certainty(flipped, COMPLEMENT, "faithful", settings)
     assert (found[~np.isnan(found)] == 0).all()
+
+
+def test_a_negated_prompt_is_scored_with_its_right_options_as_one_class() -> None:
+    """The rows by hand above, in the metrics: all but the first option are right once the question is negated."""
+    count = 38
+    asked = Asked([3] * count).ask("original", [0] * count).ask("ls_n", [1] * count, COMPLEMENT, "LS")
+    given = rows([[0.6, 0.3, 0.1]] * count, [[0]] * count)
+    found = asked.rows([given, replace(given, answers=~given.answers)])
+    assert value(found, "certainty", "original") == 1
+    assert value(found, "certainty", "ls_n") == 0
+    assert found["faithful", "letters", "ls_n", "", "certainty"]["items"] == 19
 
 
 def test_too_few_rows_give_sets_of_everything() -> None:
