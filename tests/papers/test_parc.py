@@ -152,6 +152,14 @@ def column(chart: Any, name: str) -> set[Any]:
     return {point.get(name) for each in chart.to_dict()["datasets"].values() for point in each}
 
 
+def joining(chart: Any) -> list[list[str]]:
+    """For each panel, the columns whose values have a line each."""
+    return [
+        [layer["encoding"]["detail"]["field"] for layer in panel["layer"] if layer["mark"]["type"] == "line"]
+        for panel in chart.to_dict()["concat"]
+    ]
+
+
 def heights(chart: Any) -> dict[tuple[str, str], float]:
     """By panel and model, of a chart without lines of fit."""
     rows = [point for each in chart.to_dict()["datasets"].values() for point in each]
@@ -181,9 +189,11 @@ def test_parc_by_size_and_by_the_training_data_of_models_alike_in_size(make: Mak
     assert column(left.chart, "series") == column(left.chart, "line") == {"LLaVA"}, "a line for each series"
     assert column(right.chart, "series") == {"curation high", "curation low"}
     assert column(right.chart, "line") == {None}
+    assert joining(left.chart) == [["line"], ["line"]] and joining(right.chart) == [[], []]
     charts = [drawn.chart for name in ("Figure 5", "Figure A9") for drawn in shown[name].figures]
     assert len(charts) == 4 and all('"type": "log"' in json.dumps(chart.to_dict()) for chart in charts)
     assert [axis(drawn.chart) for drawn in shown["Figure A9"].figures] == [whole, language]
+    assert all(joining(drawn.chart) == [["line"]] * 6 for drawn in shown["Figure A9"].figures)
     del known["other"]["total_parameters"]
     for count in (13_000_000_000, 2_000_000_000):
         known["other"]["language_model_parameters"] = count
