@@ -185,6 +185,7 @@ def test_answers_without_and_with_the_sample_are_read_from_the_tables_of_answers
         one = load_evidence(inputs[:-1], SCORING)
     (grid,) = built(evidence, "reform")["Figure 11"].grids
     assert (grid.name, grid.caption.split(":")[0]) == ("reform-figure-11-vqa_v2", "Fig. 11")
+    assert [column.label for column in grid.columns[2:]] == ["Without sample", "With sample"]
     assert [[cell.text for cell in row[1:]] for row in grid.rows] == [
         ["alpha", "b", "(B) b"], ["alpha", "(empty)", "(A)"], ["alpha", f"<b>It's {'c' * 291}…", "(C) c"],
     ]  # fmt: skip
