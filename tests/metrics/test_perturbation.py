@@ -257,12 +257,17 @@ def test_gaps_between_read_outs_of_the_same_prompts() -> None:
 
 def test_preference_of_texts_for_places() -> None:
     asked = Asked([2, 3, 3, 3]).ask("original", ["0", "1", "1", "??"], output="text")
-    for prompt in asked.prompts:
+    for prompt, row in zip(asked.prompts, asked.said[0][0], strict=True):
         prompt["order"] = prompt["order"][::-1]  # which option stands there does not matter
+        if row.get("predicted") is not None:
+            row["chosen"] = prompt["order"][row["predicted"]]
+    asked.prompts[2]["answers"] = [0, 2]  # half of an answer each
     rows = asked.rows()
-    shares = [value(rows, f"chosen_share_{letter}", "original", "text") for letter in "ABC"]
-    assert shares[:2] == [1 / 3, 2 / 3]
-    assert value(rows, "correct_share_A", "original", "text") == 1.0
+    chosen, correct = (
+        [value(rows, f"{kind}_share_{letter}", "original", "text") for letter in "ABC"]
+        for kind in ("chosen", "correct")
+    )
+    assert (chosen, correct) == ([1 / 3, 2 / 3, 0], [2.5 / 3, 0, 0.5 / 3])
     assert value(rows, "letter_bias", "original", "text") == 2 / 3
 
 

@@ -185,6 +185,7 @@ def test_answers_without_and_with_the_sample_are_read_from_the_tables_of_answers
         one = load_evidence(inputs[:-1], SCORING)
     (grid,) = built(evidence, "reform")["Figure 11"].grids
     assert (grid.name, grid.caption.split(":")[0]) == ("reform-figure-11-vqa_v2", "Fig. 11")
+    assert [column.label for column in grid.columns[2:]] == ["Without sample", "With sample"]
     assert [[cell.text for cell in row[1:]] for row in grid.rows] == [
         ["alpha", "b", "(B) b"], ["alpha", "(empty)", "(A)"], ["alpha", f"<b>It's {'c' * 291}…", "(C) c"],
     ]  # fmt: skip
@@ -284,7 +285,7 @@ def test_the_papers_own_numbers_differ_by_language_model_as_its_text_says(make: 
 
 
 def test_preferred_options_stand_above_where_the_correct_ones_stand(make: Make) -> None:
-    """Figure 10, of the texts of the main evaluation if there are any, else of other texts, else of letters."""
+    """Figure 10, of the largest dataset: texts of the main evaluation if any, else other texts, else letters."""
     shares = {"bliva": (0.75, 0.25), "lynx": (0.375, 0.625)}
     places = (("text", "tests"), ("text", "original"), ("letters", "original"))
     rows = [
@@ -295,6 +296,7 @@ def test_preferred_options_stand_above_where_the_correct_ones_stand(make: Make) 
         for kind, values in (("chosen", chosen), ("correct", (0.4, 0.6)))
         for letter, value in zip("AH", values, strict=True)
     ]
+    rows += [row | {"dataset": "a_smaller_one", "items": 9, "value": 0.9} for row in rows]
     (drawn,) = built(asked(make(Made()), rows), "reform")["Figure 10"].figures
     assert drawn.title == "Fig. 10: which option is preferred, scienceqa"
     assert "The strongest preference: bliva chooses A 75.0" in drawn.description
