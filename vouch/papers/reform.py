@@ -189,7 +189,7 @@ def _language_model(known: Mapping[str, Any]) -> str | None:
 
 
 def preference(lookup: Lookup) -> Built:
-    """Figure 10: how often each option's position is chosen, on the first dataset with options.
+    """Figure 10: how often each option's position is chosen, on the largest dataset with options.
 
     Of the texts of the main evaluation, or else of the original prompts, or else of letters.
     """
