@@ -45,8 +45,6 @@ FLIPS ?= 3
 WORLDS ?= 204
 CODE ?= $(VOUCH_CODE)
 NAMES ?=
-# tests wait for processes that they started: one worker more than there are cores keeps all of them busy
-WORKERS ?= $(shell expr 1 + $$(getconf _NPROCESSORS_ONLN))
 INSTALL := TORCH=$(TORCH) $(PYTHON) tools/install.py
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH" HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
 BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
@@ -73,7 +71,7 @@ check: lint
 # what is checked takes one core, what is fetched the other
 test: everything
 	@$(MAKE) --no-print-directory --jobs=2 lint programs
-	@$(RUN) python -m pytest -n $(WORKERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(TESTS)
+	@$(RUN) python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(TESTS)
 
 real:
 	@$(INSTALL) test $(EXTRAS)
