@@ -79,6 +79,8 @@ def test_figure_3_is_of_mmbench_and_nyu_and_a7_of_the_six_balanced_sets_too(make
         found_there = {(p["panel"], p["series"], p["row"]): p["value"] for p in points(drawn[figure])}
         assert found_there == wanted
         assert "on MMB and NYU" in drawn[figure].figures[0].title
+    unread = {key: value for key, value in found.items() if key[2:] != ("accuracy", "ls_n")}
+    assert "Figure 3" not in shown(make, unread, TWO), "no accuracy on negated questions"
 
 
 def test_means_are_over_the_papers_sets_and_of_models_that_have_them_all(make: Make) -> None:

@@ -121,6 +121,8 @@ def calibration(average: bool, lookup: Lookup) -> Built:
     ]
     every = tables.long(lookup, measures)
     every = every[every["dataset"].isin(every.loc[every["measure"] == 1, "dataset"])]
+    if every.empty:
+        raise Absent("no accuracy on negated questions")
     ordered = sorted(set(every["dataset"]), key=lambda name: (lookup.evidence.chance(name), name))
     theirs = set(CALIBRATED) <= set(ordered)
     chosen = CALIBRATED if theirs else (ordered[0], ordered[-1])
