@@ -161,10 +161,10 @@ def errors_and_sizes(lookup: Lookup) -> Built:
     wide = frame.pivot(index=["dataset", "model"], columns="measure", values="value")
     wide = wide.reindex(columns=range(len(measures))).dropna(subset=[0, 1, 2])
     labels = lookup.datasets(DATASETS) | {MEAN: MEAN}
-    places = sorted(wide.groupby(level="dataset"), key=lambda part: list(labels).index(part[0]))
+    by_dataset = sorted(wide.groupby(level="dataset"), key=lambda part: list(labels).index(part[0]))
     groups = [
         (labels[name], group)
-        for name, group in places
+        for name, group in by_dataset
         if len(group) >= FEWEST and (group[[0, 1, 2]].nunique() > 1).all()
     ]
     if not groups:

@@ -83,9 +83,9 @@ def over_sets(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
     by: columns, `model` among them.
     """
-    found = frame.groupby(by, as_index=False)["value"].agg(value="mean", count="count")
-    most = found.groupby([name for name in by if name != "model"])["count"].transform("max")
-    return found[found["count"] == most].drop(columns="count")
+    means = frame.groupby(by, as_index=False)["value"].agg(value="mean", count="count")
+    most = means.groupby([name for name in by if name != "model"])["count"].transform("max")
+    return means[means["count"] == most].drop(columns="count")
 
 
 def notes(lookup: Lookup, logits: bool) -> dict[str, str]:
@@ -207,8 +207,8 @@ def _kinds(lookup: Lookup, variations: Iterable[str]) -> pd.DataFrame:
 def _complete(lookup: Lookup) -> set[str]:
     """The datasets on which all of the paper's models and no others have numbers; the mean if all do."""
     asked = long(lookup, four(ORIGINAL)).groupby("dataset")["model"].agg(set)
-    found = {name for name in DATASETS if asked.get(name) == set(MODELS)}
-    return found | ({MEAN} if found == set(DATASETS) else set())
+    whole = {name for name in DATASETS if asked.get(name) == set(MODELS)}
+    return whole | ({MEAN} if whole == set(DATASETS) else set())
 
 
 def _by_prompt(
@@ -261,17 +261,17 @@ def varied(short: bool, lookup: Lookup) -> Built:
 def _marked(column: Sequence[Cell], classes: Sequence[str]) -> list[Cell]:
     """A column with the lowest number of each class of changes in bold; that of all changes is named, too."""
     values = {
-        place: cell.key
-        for place, (cell, kind) in enumerate(zip(column, classes, strict=True))
+        row: cell.key
+        for row, (cell, kind) in enumerate(zip(column, classes, strict=True))
         if kind in FAMILIES and cell.text != MISSING.text and cell.key is not None
     }
     marked = list(column)
-    for place, value in values.items():
-        alike = [values[other] for other in values if classes[other] == classes[place]]
+    for row, value in values.items():
+        alike = [values[other] for other in values if classes[other] == classes[row]]
         if value == min(alike):
             last = value == min(values.values())
-            notes = (column[place].note, LOWEST if last else "")
-            marked[place] = replace(column[place], tone="strong", note="; ".join(filter(None, notes)))
+            notes = (column[row].note, LOWEST if last else "")
+            marked[row] = replace(column[row], tone="strong", note="; ".join(filter(None, notes)))
     return marked
 
 

@@ -267,16 +267,16 @@ def _gaps(lookup: Lookup, models: Collection[str], datasets: Collection[str]) ->
     own = frame.drop_duplicates(["dataset", "model"]).groupby("dataset")["performance"]
     gaps = own.max() - own.min()
     labels = lookup.datasets(DATASETS)
-    said = [f"{label} {formatting.percent(gaps[name])}" for name, label in labels.items() if name in gaps]
+    shown = [f"{label} {formatting.percent(gaps[name])}" for name, label in labels.items() if name in gaps]
     return (
-        f"Performance, the best model minus the worst: {formatting.listed(said, 99)} "
+        f"Performance, the best model minus the worst: {formatting.listed(shown, 99)} "
         "(the paper: 4\N{NARROW NO-BREAK SPACE}% on AI2D, over 20\N{NARROW NO-BREAK SPACE}% on TextVQA)."
     )
 
 
 def few_labels(lookup: Lookup) -> Built:
     """Table 3, which has only rho."""
-    if 0 < len(_prismatic(lookup)) < len(lookup.order):
+    if _left_out(lookup):
         raise Absent(f"labels are drawn for all models together, and {PRISMATIC} models are among them")
     parts = []
     for output in OUTPUTS:
@@ -398,10 +398,10 @@ def apart(lookup: Lookup) -> Built:
     points = points.sort_values("series", key=lambda column: column == NEAREST, kind="stable")
     chart = charts.scatter(points, "Fréchet distance", "Spearman's rho", fit=True, starred=NEAREST)
     title = "distance of two datasets and how alike they order the models"
-    said = list(trends(lookup.evidence))
-    if said and _left_out(lookup):
-        said.append(f"These correlations count {PRISMATIC} models; the points, as in Figure 2, do not.")
-    return replace(figure(title, f"Scatter plot. {description}.", chart), sentences=tuple(said))
+    sentences = list(trends(lookup.evidence))
+    if sentences and _left_out(lookup):
+        sentences.append(f"These correlations count {PRISMATIC} models; the points, as in Figure 2, do not.")
+    return replace(figure(title, f"Scatter plot. {description}.", chart), sentences=tuple(sentences))
 
 
 def _distances_in_words(of: str, part: pd.DataFrame) -> str:
